@@ -29,7 +29,7 @@ from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import cluster_for_release
 from coterie.anonymize.draw.dcsbm import Steps
-from coterie.anonymize.draw.sbm import CellModel
+from coterie.anonymize.draw.models import CellModel
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.utility.paths import path_lengths
 from coterie.data import Graph, datasets

@@ -28,7 +28,7 @@ from scipy.stats import rankdata
 
 import coterie as ct
 from coterie.data import datasets
-from coterie.kernels.graphs.common_neighbours import shared_weight
+from coterie.kernels.graphs.triangles import shared_weight
 from record import Recorder, add_options, show
 
 HELD_OUT = 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from coterie.anonymize.draw.sbm import CellModel
+from coterie.anonymize.draw.models import CellModel
 from coterie.data import Graph
 
 from .greedy_clusters import greedy_clusters

@@ -11,8 +11,7 @@ import coterie as ct
 from coterie.anonymize.draw.classes import block_matrix
 from coterie.anonymize.draw.clustering import cluster_for_release
 from coterie.anonymize.draw.dcsbm import StubModel
-from coterie.anonymize.draw.models import ReleaseModel
-from coterie.anonymize.draw.sbm import CellModel
+from coterie.anonymize.draw.models import CellModel, ReleaseModel
 from coterie.anonymize.utility.measures import degree_ks
 from coterie.anonymize.utility.paths import path_lengths
 from coterie.data import Graph

@@ -8,17 +8,17 @@ import pytest
 from numpy.random import default_rng
 
 from coterie.anonymize.anonymizer import Anonymizer
-from coterie.anonymize.block_settings import (
-    BlockSettings,
-    RememberedLabels,
-    first_sufficient,
-    possible_settings,
-)
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import default_n_blocks, n_blocks_by_size
 from coterie.anonymize.draw.dcsbm import release_classes
 from coterie.anonymize.policy import Policy
 from coterie.anonymize.risk.disclosure import degree_disclosure
+from coterie.anonymize.settings_search import (
+    BlockSettings,
+    RememberedLabels,
+    first_sufficient,
+    possible_settings,
+)
 from coterie.data import Graph
 
 CLIQUE = 24

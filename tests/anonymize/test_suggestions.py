@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from coterie.anonymize import anonymizer as anonymizer_module
 from coterie.anonymize.anonymizer import Anonymizer
 from coterie.anonymize.policy import Policy
-from coterie.anonymize.settings_search import Trial
-from coterie.anonymize.suggestions import (
+from coterie.anonymize.settings_search import (
     ALTERNATIVE,
     MAX_TRIALS,
     Change,
     SearchSpace,
+    Trial,
     search_space,
     suggest,
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from coterie.anonymize.attacks.attack import AttackResult, Controls, GraphAttacks
+from coterie.anonymize.attacks.attack import AttackResult, Controls, ExpectedHits, GraphAttacks
 from coterie.anonymize.attacks.averaging import AveragingResult
-from coterie.anonymize.attacks.expected_hits import ExpectedHits
 from coterie.anonymize.attacks.known_degrees import DegreeAttackResult, VertexRefinementResult
 from coterie.anonymize.risk.assessment import AttackRisk, Risk
 from coterie.anonymize.risk.disclosure import (
@@ -14,9 +13,8 @@ from coterie.anonymize.risk.disclosure import (
     DegreeDisclosure,
     EdgeShares,
 )
-from coterie.anonymize.risk.edge_inference import EdgeInference
 from coterie.anonymize.risk.exact_degrees import PairClaim
-from coterie.anonymize.risk.left_out_edges import ControlledClaim
+from coterie.anonymize.risk.left_out_edges import ControlledClaim, EdgeInference
 
 _INTERVAL = (0.0, 1.0)
 
@@ -98,5 +96,5 @@ def _result(
 ) -> AttackResult:
     luck = None
     if same_class is not None:
-        luck = ExpectedHits(0.5, same_class, 0.4, _INTERVAL, 0.2)
+        luck = ExpectedHits(0.5, same_class, same_class**0.5, 0.4, _INTERVAL, 0.2)
     return AttackResult(name, label, 200, correct, 10, 0.2, 0.01, _INTERVAL, in_first, luck)

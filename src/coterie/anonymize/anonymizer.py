@@ -20,8 +20,7 @@ from coterie.anonymize.output.public_summary import PublicSummary
 from coterie.anonymize.output.release import Release
 from coterie.anonymize.policy import Policy, PolicyDecision
 from coterie.anonymize.release_run import Input, RecordedRun, ReleaseRun, number_of_blocks
-from coterie.anonymize.settings_search import Trial
-from coterie.anonymize.suggestions import Change, search_space, suggest
+from coterie.anonymize.settings_search import Change, Trial, search_space, suggest
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState

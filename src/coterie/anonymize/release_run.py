@@ -13,12 +13,6 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from coterie.anonymize.attacks.suite import AttackSuite
-from coterie.anonymize.block_settings import (
-    BlockSettings,
-    RememberedLabels,
-    first_sufficient,
-    possible_settings,
-)
 from coterie.anonymize.draw.bipartite import bipartite_classes
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
@@ -36,6 +30,12 @@ from coterie.anonymize.policy import Policy, PolicyDecision
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
 from coterie.anonymize.risk.assessment import Risk, assess_risk
 from coterie.anonymize.risk.left_out_edges import LeftOutEdges, leave_edges_out
+from coterie.anonymize.settings_search import (
+    BlockSettings,
+    RememberedLabels,
+    first_sufficient,
+    possible_settings,
+)
 from coterie.anonymize.utility.measures import measure
 from coterie.anonymize.utility.release_utility import Utility, assess_utility
 from coterie.base.errors import CoterieError, InputError

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError, PolicyRefusedError
 from coterie.base.json_values import JsonObject, as_json
-from coterie.cli.measure_tables import counted, features_table, measures_table, share_text
+from coterie.cli.measure_tables import counted, share_text, show_features, show_measures
 from coterie.cli.network_input import load_network
 from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, spell_options, stopwatch
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from coterie.anonymize.output.release import Release
-    from coterie.anonymize.policy import PolicyDecision
+    from coterie.anonymize.policy import Limit
 
 
 @command(reads=ANYTHING)
@@ -146,12 +144,14 @@ def _print_release(
         for what in release.utility.not_kept:
             session.say(f"not preserved: {what}")
         utility = release.utility
-        session.show(measures_table(utility.original, utility.published, utility.degree_ks))
+        show_measures(session, utility.original, utility.published, utility.degree_ks)
     if release.features is not None:
         for what in release.features.not_kept():
             session.say(f"not preserved: {what}")
-        session.show(features_table(release.features))
-    session.show(_policy_table(release.decision))
+        show_features(session, release.features)
+    columns = ("figure", "value", "limit", "")
+    rows = map(_limit_row, release.decision.limits)
+    session.show_table(rows, *columns, title="privacy policy", boxed=True)
     for limit in release.decision.limits:
         if limit.note:
             session.show(limit.note)
@@ -159,14 +159,9 @@ def _print_release(
     session.show(f"private, keep it and never publish it: {private}")
 
 
-def _policy_table(decision: PolicyDecision) -> Table:
-    """Return a table of the limits of the policy; an exceeded limit is marked EXCEEDED."""
-    from rich.table import Table
-
-    table = Table("figure", "value", "limit", "", title="privacy policy", title_justify="left")
-    for limit in decision.limits:
-        shown = share_text if limit.percent else counted
-        sign = "≥" if limit.at_least else "≤"
-        mark = "within the limit" if limit.holds else "EXCEEDED"
-        table.add_row(limit.label, shown(limit.value), f"{sign} {shown(limit.limit)}", mark)
-    return table
+def _limit_row(limit: Limit) -> tuple[str, ...]:
+    """Return a row of the table of limits; an exceeded limit is marked EXCEEDED."""
+    shown = share_text if limit.percent else counted
+    sign = "≥" if limit.at_least else "≤"
+    mark = "within the limit" if limit.holds else "EXCEEDED"
+    return limit.label, shown(limit.value), f"{sign} {shown(limit.limit)}", mark

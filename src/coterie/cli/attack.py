@@ -11,8 +11,6 @@ from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from coterie.anonymize.attacks.suite import AttackSuiteResult
 
 
@@ -40,10 +38,7 @@ def run(
     from coterie.anonymize.published_graph import PublishedGraph
 
     networks = load_both(
-        session,
-        (original, attributes),
-        (published, published_attributes),
-        objective,
+        session, (original, attributes), (published, published_attributes), objective
     )
     known, other = (skeleton_of(network.graph) for network in networks)
     target = PublishedGraph(other, read_identity_map(truth, known, other))
@@ -56,7 +51,16 @@ def run(
             shown = {k: v for k, v in vars(everything).items() if k != "expected"}
             result["everything_known"] = json_value(shown)
         result["seconds"] = seconds()
-    session.show(_table(found))
+    session.show_table(
+        _rows(found),
+        "attack",
+        "people guessed right",
+        "expected by luck",
+        "share of guesses right",
+        "in a copy without names",
+        "10 % of edges deleted",
+        boxed=True,
+    )
     if everything is not None:
         session.show(
             f"Somebody who {everything.label}: {everything.correct:,} of {everything.guesses:,} "
@@ -74,23 +78,14 @@ def run(
     return result
 
 
-def _table(found: AttackSuiteResult) -> Table:
+def _rows(found: AttackSuiteResult) -> list[tuple[str, ...]]:
     """Return the people whom each attack guesses right, in the graph and in both controls."""
-    from rich.table import Table
-
-    table = Table(
-        "attack",
-        "people guessed right",
-        "expected by luck",
-        "share of guesses right",
-        "in a copy without names",
-        "10 % of edges deleted",
-    )
+    rows = []
     for row in found.comparisons():
         luck = precision = "–"
         if row.expected is not None:
             luck = f"{row.result.same_degree:,.1f}"
             precision = f"{100 * row.result.precision:.3g} %"
         people = (f"{count:,}" for count in (row.naive, row.deleted_10))
-        table.add_row(row.label, f"{row.found:,}", luck, precision, *people)
-    return table
+        rows.append((row.label, f"{row.found:,}", luck, precision, *people))
+    return rows

@@ -9,25 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import (
-    Counts,
-    FitOutcome,
-    checkpoint_arguments,
-    engine_of,
-    show_fit,
-    write_page,
-)
-from coterie.cli.reading import (
-    ANYTHING,
-    load_data,
-    parse_blocks,
-    refuse_report_of_shards,
-)
-from coterie.cli.session import (
-    Session,
-    command,
-    spell_options,
-)
+from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit, write_page
+from coterie.cli.reading import ANYTHING, load_data, parse_blocks, refuse_report_of_shards
+from coterie.cli.session import Session, command, spell_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +20,7 @@ if TYPE_CHECKING:
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
     from coterie.models.hard.description.sampling import PosteriorSamples
+    from coterie.models.hard.graph_results import ClusteringFacts
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
@@ -142,11 +127,11 @@ def run(
     session.interrupted = model.interrupted_
     if predict_links is not None:
         further.links = model.predict_links(predict_links, samples=further.samples)
-    result = _result(model, data, known, further)
+    if known is not None:
+        further.agreement = _agreement(model, known)
     files = OutputFiles(out, plot, report)
     _write_files(model, data, further, files, name=Path(graph).name, assumed=session.assumed)
-    _show(session, result, files)
-    return result.as_json()
+    return _show(session, model, data, further, files)
 
 
 def _make_model(
@@ -173,7 +158,8 @@ class Further:
 
     samples: PosteriorSamples | None = None
     compared: list[ComparedModel] = field(default_factory=list)
-    links: list[tuple[Any, Any, float]] = field(default_factory=list)
+    links: list[tuple[Any, Any, float]] = field(default_factory=list)  # absent, and probable
+    agreement: Agreement | None = None  # with known blocks
 
 
 class OutputFiles(NamedTuple):
@@ -217,16 +203,82 @@ def _write_files(
         write_page(files.report, page)
 
 
-def _show(session: Session, result: ClusterResult, files: OutputFiles) -> None:
-    """Print the result: a table, what the blocks are, and a comparison of models."""
-    more = result.further_rows()
-    show_fit(session, result.counts, result.outcome, more=more, files=files._asdict())
-    for sentence in map(spell_options, result.explanation):
+def _show(
+    session: Session, model: HardClustering, data: Any, further: Further, files: OutputFiles
+) -> JsonObject:
+    """Print the result and what the blocks are; return the JSON output."""
+    facts, one_set = model.facts(), not isinstance(model.labels_, tuple)
+    counts: JsonObject = {
+        "nodes": data.n_nodes if one_set else [data.n_users, data.n_items],
+        "edges": data.n_edges if one_set else len(data),
+        "blocks": model.n_blocks_,
+    }
+    outcome = FitOutcome(model, model.seconds_, model.run_entropies_, facts)
+    more = _further_rows(facts, further)
+    show_fit(session, counts, outcome, more=more, files=files._asdict())
+    explanation = [] if model.graph_ is None else [spell_options(text) for text in model.explain()]
+    for sentence in explanation:
         if sentence not in session.assumed:  # otherwise it has been printed
             session.show(sentence)
-    if result.compared:
-        session.show(_comparison_table(result.compared))
-        session.show(_how_to_fit(result.compared[0]))
+    if further.compared:
+        columns = ("model", "blocks", "description length", "longer by", "odds")
+        session.show_table(map(_comparison_row, further.compared), *columns)
+        session.show(_how_to_fit(further.compared[0]))
+    result = {**counts, "objective": facts.model, **outcome.json_keys()}
+    if further.agreement is not None:
+        result |= asdict(further.agreement)
+    result["explanation"] = explanation
+    if further.links:
+        keys = ("source", "target", "probability")
+        result["links"] = [dict(zip(keys, link, strict=True)) for link in further.links]
+    if facts.levels:
+        result["levels"] = _level_sizes(facts)
+    if further.samples is not None:
+        result["samples"] = _samples_json(further.samples)
+    if further.compared:
+        result["models"] = [asdict(row) for row in further.compared]
+    return result
+
+
+def _further_rows(facts: ClusteringFacts, further: Further) -> list[tuple[str, str]]:
+    """Return the rows about the objective, levels, samples, known labels and links."""
+    rows = []
+    if facts.model_chosen:
+        rows.append(("objective", f"{facts.model} (it has the shortest description)"))
+    if facts.levels:
+        sizes = _level_sizes(facts)
+        blocks = "block" if sizes == [1] else "blocks"
+        rows.append(("levels", f"{', '.join(f'{k:,}' for k in sizes)} {blocks}"))
+    if further.samples is not None:
+        drawn = further.samples
+        sure = f"{100 * drawn.confidence_.mean():.1f} % on average"
+        agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
+        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})"))
+    if further.agreement is not None:
+        a = further.agreement
+        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)"
+        rows.append(("truth", text))
+    for place, (source, target, probability) in enumerate(further.links[:_LINKS_SHOWN]):
+        text = f"{source} - {target} (probability {probability:.3g})"
+        rows.append(("links to expect" if place == 0 else "", text))
+    if len(further.links) > _LINKS_SHOWN:
+        rows.append(("", f"{len(further.links) - _LINKS_SHOWN:,} more with --json"))
+    return rows
+
+
+def _level_sizes(facts: ClusteringFacts) -> list[int]:
+    """Return the number of blocks of each level."""
+    return [int(labels.max(initial=-1)) + 1 for labels in facts.levels]
+
+
+def _samples_json(drawn: PosteriorSamples) -> JsonObject:
+    """Return how certain the blocks are, by partitions drawn from the posterior."""
+    return {
+        "drawn": len(drawn.labels_),
+        "mean_confidence": float(drawn.confidence_.mean()),
+        "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
+        "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
+    }
 
 
 def _compare(data: Any, seed: int, engine: Any, callback: Any) -> list[ComparedModel]:
@@ -241,20 +293,10 @@ def _compare(data: Any, seed: int, engine: Any, callback: Any) -> list[ComparedM
     return compare_models(data, rng=seed, engine=engine, callback=callback)
 
 
-def _comparison_table(rows: list[ComparedModel]) -> Any:
-    """Return the printed table of a comparison of models."""
-    from rich.table import Table
-
-    table = Table("model", "blocks", "description length", "longer by", "odds", box=None)
-    for row in rows:
-        table.add_row(
-            row.model,
-            f"{row.n_blocks:,}",
-            f"{row.description_length:,.1f} nats",
-            f"{row.difference:,.1f}",
-            row.printed_odds,
-        )
-    return table
+def _comparison_row(row: ComparedModel) -> tuple[str, ...]:
+    """Return a row of the printed comparison of models."""
+    length, longer = f"{row.description_length:,.1f} nats", f"{row.difference:,.1f}"
+    return row.model, f"{row.n_blocks:,}", length, longer, row.printed_odds
 
 
 def _how_to_fit(shortest: ComparedModel) -> str:
@@ -267,8 +309,7 @@ def _how_to_fit(shortest: ComparedModel) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Truth:
+class Truth(NamedTuple):
     """Known blocks of some of the nodes."""
 
     nodes: np.ndarray
@@ -282,140 +323,6 @@ class Agreement:
     compared: int
     ari: float
     ami: float
-
-
-@dataclass(frozen=True)
-class SampledPartitions:
-    """How certain the blocks are, by partitions drawn from the posterior."""
-
-    drawn: int
-    mean_confidence: float
-    block_counts: dict[int, float]  # share of the samples by number of blocks
-    r_hat: float
-    chains_agree: bool
-
-    def as_text(self) -> str:
-        """Return the printed summary."""
-        sure = f"{100 * self.mean_confidence:.1f} % on average"
-        agree = "chains agree" if self.chains_agree else "chains disagree: draw more samples"
-        return f"{sure} ({agree}, R-hat {self.r_hat:.3f})"
-
-    def as_json(self) -> JsonObject:
-        """Return the summary for the JSON output."""
-        return {
-            "drawn": self.drawn,
-            "mean_confidence": self.mean_confidence,
-            "block_counts": {str(k): share for k, share in self.block_counts.items()},
-            "r_hat": self.r_hat if math.isfinite(self.r_hat) else None,
-        }
-
-
-@dataclass(frozen=True)
-class ClusterResult:
-    """The output of the command."""
-
-    counts: Counts  # nodes, edges, blocks
-    objective: str
-    objective_chosen: bool  # by --objective auto
-    outcome: FitOutcome
-    agreement: Agreement | None
-    explanation: list[str]  # what the blocks are, in sentences
-    links: list[tuple[Any, Any, float]]  # absent pairs and their probabilities
-    levels: list[int] | None  # blocks per level of a hierarchy
-    samples: SampledPartitions | None
-    compared: list[ComparedModel]  # with --compare-models
-
-    def further_rows(self) -> list[tuple[str, str]]:
-        """Return the rows about the objective, levels, samples, known labels and links."""
-        rows = []
-        if self.objective_chosen:
-            rows.append(("objective", f"{self.objective} (it has the shortest description)"))
-        if self.levels is not None:
-            blocks = "block" if self.levels == [1] else "blocks"
-            rows.append(("levels", f"{', '.join(f'{k:,}' for k in self.levels)} {blocks}"))
-        if self.samples is not None:
-            rows.append(("confidence", self.samples.as_text()))
-        if self.agreement is not None:
-            a = self.agreement
-            text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)"
-            rows.append(("truth", text))
-        for place, (source, target, probability) in enumerate(self.links[:_LINKS_SHOWN]):
-            text = f"{source} - {target} (probability {probability:.3g})"
-            rows.append(("links to expect" if place == 0 else "", text))
-        if len(self.links) > _LINKS_SHOWN:
-            rows.append(("", f"{len(self.links) - _LINKS_SHOWN:,} more with --json"))
-        return rows
-
-    def as_json(self) -> JsonObject:
-        """Return the JSON output of the command."""
-        result = {**self.counts, "objective": self.objective, **self.outcome.json_keys()}
-        if self.agreement is not None:
-            result |= {
-                "compared": self.agreement.compared,
-                "ari": self.agreement.ari,
-                "ami": self.agreement.ami,
-            }
-        result["explanation"] = [spell_options(sentence) for sentence in self.explanation]
-        if self.links:
-            result["links"] = [
-                {"source": source, "target": target, "probability": probability}
-                for source, target, probability in self.links
-            ]
-        if self.levels is not None:
-            result["levels"] = self.levels
-        if self.samples is not None:
-            result["samples"] = self.samples.as_json()
-        if self.compared:
-            result["models"] = [asdict(row) for row in self.compared]
-        return result
-
-
-def _result(
-    model: HardClustering, data: Any, known: Truth | None, further: Further
-) -> ClusterResult:
-    one_set = not isinstance(model.labels_, tuple)
-    facts = model.facts()
-    return ClusterResult(
-        counts={
-            "nodes": data.n_nodes if one_set else [data.n_users, data.n_items],
-            "edges": data.n_edges if one_set else len(data),
-            "blocks": model.n_blocks_,
-        },
-        objective=facts.model,
-        objective_chosen=facts.model_chosen,
-        outcome=FitOutcome(
-            entropy=model.entropy_,
-            history=model.history_,
-            converged=model.converged_,
-            interrupted=model.interrupted_,
-            seconds=model.seconds_,
-            run_entropies=model.run_entropies_,
-            hard=True,
-            locally_optimal=model.locally_optimal_,
-            connected=model.connected,
-            description_length=facts.description_length,
-            blocks_given=not facts.blocks_chosen,
-        ),
-        agreement=None if known is None else _agreement(model, known),
-        explanation=[] if model.graph_ is None else model.explain(),
-        links=further.links,
-        levels=[int(z.max(initial=-1)) + 1 for z in facts.levels] or None,
-        samples=_sampled(further.samples),
-        compared=further.compared,
-    )
-
-
-def _sampled(drawn: PosteriorSamples | None) -> SampledPartitions | None:
-    """Summarize the samples from the posterior; None if none were drawn."""
-    if drawn is None:
-        return None
-    return SampledPartitions(
-        drawn=len(drawn.labels_),
-        mean_confidence=float(drawn.confidence_.mean()),
-        block_counts=drawn.block_counts_,
-        r_hat=drawn.r_hat_,
-        chains_agree=drawn.chains_agree,
-    )
 
 
 def _require_graph(data: Any) -> None:
@@ -434,6 +341,7 @@ def _read_truth(path: Path, data: Any) -> Truth:
     import numpy as np
 
     from coterie.data import Graph
+    from coterie.data.ids import IdLookup
     from coterie.data.readers import read_columns
     from coterie.engine.sharded_data import ShardedGraph
 
@@ -442,7 +350,7 @@ def _read_truth(path: Path, data: Any) -> Truth:
             "--truth compares the nodes of a graph, not users and items", remedy="leave it out"
         )
     table = read_columns(path, ("node", "block"))
-    nodes = _places(data.ids, table["node"])
+    nodes = IdLookup(data.ids).numbers(table["node"])
     if not (nodes >= 0).any():
         raise InputError(
             "no node of this file is in the graph",
@@ -450,23 +358,6 @@ def _read_truth(path: Path, data: Any) -> Truth:
             remedy="give a table with the columns node,block and the ids of the graph",
         )
     return Truth(nodes[nodes >= 0], np.asarray(table["block"])[nodes >= 0])
-
-
-def _places(ids: np.ndarray, names: np.ndarray) -> np.ndarray:
-    """Return the place of each name among the ids; -1 if it is not among them.
-
-    >>> import numpy as np
-    >>> _places(np.array([5, 2, 9]), np.array([9, 7, 5])).tolist()
-    [2, -1, 0]
-    """
-    import numpy as np
-
-    if ids.dtype.kind in "iu" and names.dtype.kind in "iu" and len(ids):
-        order = np.argsort(ids, kind="stable")
-        found = order[np.minimum(np.searchsorted(ids, names, sorter=order), len(ids) - 1)]
-        return np.where(ids[found] == names, found, -1)
-    place = {str(name): v for v, name in enumerate(ids.tolist())}
-    return np.array([place.get(str(name), -1) for name in names.tolist()], np.int64)
 
 
 def _agreement(model: HardClustering, known: Truth) -> Agreement:

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.measure_tables import features_table, measures_table
+from coterie.cli.measure_tables import show_features, show_measures
 from coterie.cli.network_input import compare_features, load_both
 from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from coterie.anonymize.utility.community_utility import CommunityUtility
     from coterie.anonymize.utility.full_measures import FullComparison
 
@@ -47,10 +45,7 @@ def run(
     from coterie.anonymize.utility.measures import compare
 
     networks = load_both(
-        session,
-        (original, attributes),
-        (published, published_attributes),
-        objective,
+        session, (original, attributes), (published, published_attributes), objective
     )
     first, second = (skeleton_of(network.graph) for network in networks)
     identity = None if truth is None else read_identity_map(truth, first, second)
@@ -67,31 +62,33 @@ def run(
         if features is not None:
             result["features"] = result_json(features)
         result["seconds"] = seconds()
-    session.show(measures_table(found.original, found.published, found.degree_ks, "two graphs"))
+    show_measures(session, found.original, found.published, found.degree_ks, "two graphs")
     if full:
-        session.show(_full_table(everything))
+        columns = ("measure", "original", "published", "difference", "")
+        rows = _full_rows(everything)
+        session.show_table(rows, *columns, title="further measures", boxed=True)
         session.show(_counts(everything))
     if found.communities is not None:
-        session.show(_communities_table(found.communities))
+        title = "communities, person by person"
+        rows = _community_rows(found.communities)
+        session.show_table(rows, "communities", "", title=title, boxed=True)
     if features is not None:
-        session.show(features_table(features))
+        show_features(session, features)
     return result
 
 
-def _full_table(comparison: FullComparison) -> Table:
-    """Return a table of the further measures, with the relative difference."""
-    from rich.table import Table
-
+def _full_rows(comparison: FullComparison) -> list[tuple[str, ...]]:
+    """Return the rows of the further measures, with the relative difference."""
     from coterie.anonymize.utility.full_measures import full_rows
     from coterie.base.number_text import figure
 
-    table = Table("measure", "original", "published", "difference", "", title="further measures")
+    rows: list[tuple[str, ...]] = []
     for row in full_rows(comparison.original, [comparison.published]):
         error = "–" if row.difference is None else f"{100 * row.difference:+.1f} %"
         kept = "kept" if row.kept else f"not kept (± {100 * row.figure.tolerance:g} %)"
         figures = figure(row.original), figure(row.published)
-        table.add_row(row.figure.label, *figures, error, kept)
-    return table
+        rows.append((row.figure.label, *figures, error, kept))
+    return rows
 
 
 def _counts(comparison: FullComparison) -> str:
@@ -107,17 +104,13 @@ def _counts(comparison: FullComparison) -> str:
     )
 
 
-def _communities_table(found: CommunityUtility) -> Table:
-    """Return a table that says whether the published communities are the original's."""
-    from rich.table import Table
-
-    table = Table("communities", "", title="communities, person by person")
+def _community_rows(found: CommunityUtility) -> list[tuple[str, ...]]:
+    """Return rows that say whether the published communities are the original's."""
     draw = found.draws[0]
-    for name, value in (
-        ("modularity in the original, of its own communities", found.original[0]),
-        ("modularity in the original, of the published communities", draw.foreign_modularity),
-        ("agreement of original and published (1: equal, 0: unrelated)", draw.agreement),
-        ("agreement of two searches on the original", found.self_agreement),
-    ):
-        table.add_row(name, f"{value:.4f}")
-    return table
+    figures = {
+        "modularity in the original, of its own communities": found.original[0],
+        "modularity in the original, of the published communities": draw.foreign_modularity,
+        "agreement of original and published (1: equal, 0: unrelated)": draw.agreement,
+        "agreement of two searches on the original": found.self_agreement,
+    }
+    return [(name, f"{value:.4f}") for name, value in figures.items()]

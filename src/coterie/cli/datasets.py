@@ -26,24 +26,19 @@ _UNUSED = ("seed", "threads")
 
 
 @command(unused=_UNUSED)
-def list_(
-    session: Session,
-) -> JsonObject:
+def list_(session: Session) -> JsonObject:
     """List the data sets and the files on this machine.
 
     Files are searched in the folder that COTERIE_DATA names, then in the cache.
     """
-    from rich.table import Column, Table
-
     from coterie.data.datasets import REGISTRY, local_path
 
-    rows = []
-    table = Table("name", "contents", "checksum", Column("file", overflow="fold"), box=None)
+    rows, shown = [], []
     for dataset in REGISTRY.values():
         path = local_path(dataset)
         counts = ", ".join(f"{n:,} {name.replace('_', '-')}" for name, n in dataset.counts.items())
         what = f"{dataset.about}: {counts}"
-        table.add_row(dataset.name, what, _checksum(dataset), str(path or "not downloaded"))
+        shown.append((dataset.name, what, _checksum(dataset), path or "not downloaded"))
         rows.append(
             {
                 "name": dataset.name,
@@ -56,7 +51,7 @@ def list_(
                 "cite": dataset.cite,
             }
         )
-    session.show(table)
+    session.show_table(shown, "name", "contents", "checksum", "file")
     return {"datasets": rows}
 
 
@@ -69,10 +64,7 @@ def _checksum(dataset: Dataset) -> str:
 
 
 @command(unused=_UNUSED)
-def path_(
-    session: Session,
-    name: str,
-) -> JsonObject:
+def path_(session: Session, name: str) -> JsonObject:
     """Print the path of a data set on this machine.
 
     Nothing is downloaded; the exit code is 2 if there is no file.
@@ -81,10 +73,7 @@ def path_(
 
 
 @command(unused=_UNUSED)
-def get(
-    session: Session,
-    name: str,
-) -> JsonObject:
+def get(session: Session, name: str) -> JsonObject:
     """Download a data set if needed and print its path.
 
     The file is stored in the cache, and its contents are checked.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,8 @@ def _cluster(session: Session) -> JsonObject:
             people, engine=session.engine(), callback=callback
         )
     agreement = adjusted_rand(model.labels_, clubs)
-    session.show(_block_table(people, model))
+    columns = ("block", "people", "ties inside", "ties outside", "best connected")
+    session.show_table(_block_rows(people, model), *columns, boxed=True)
     session.show(
         f"The program chose the number of blocks. Agreement with the {len(COMMUNITIES)} "
         f"clubs, which it did not know: {agreement:.2f} (adjusted Rand index; 1 is perfect)."
@@ -69,24 +71,16 @@ def _cluster(session: Session) -> JsonObject:
     }
 
 
-def _block_table(people: Graph, model: BlockModel) -> Any:
+def _block_rows(people: Graph, model: BlockModel) -> Iterator[tuple[Any, ...]]:
     import numpy as np
-    from rich.table import Table
 
-    table = Table("block", "people", "ties inside", "ties outside", "best connected")
+    source, target = people.edges()
     for block in np.unique(model.labels_):
         members = np.flatnonzero(model.labels_ == block)
-        source, target = people.edges()
         ends = (model.labels_[source] == block).astype(int) + (model.labels_[target] == block)
         known = members[np.argsort(-people.degrees[members], kind="stable")[:3]]
-        table.add_row(
-            str(block),
-            f"{len(members):,}",
-            f"{(ends == 2).sum():,}",
-            f"{(ends == 1).sum():,}",
-            ", ".join(people.ids[known]),
-        )
-    return table
+        ties = (f"{(ends == inside).sum():,}" for inside in (2, 1))
+        yield block, f"{len(members):,}", *ties, ", ".join(people.ids[known])
 
 
 def _recommend(session: Session) -> JsonObject:
@@ -133,7 +127,7 @@ def _recommend(session: Session) -> JsonObject:
 
 def _release(session: Session, out: Path) -> JsonObject:
     from coterie.anonymize.anonymizer import Anonymizer
-    from coterie.cli.measure_tables import measures_table
+    from coterie.cli.measure_tables import show_measures
     from coterie.data.demo_data import social_network
     from coterie.report.release_report import decision_text
 
@@ -149,7 +143,7 @@ def _release(session: Session, out: Path) -> JsonObject:
         return {"refused": True, "reasons": release.reasons, "seconds": seconds()}
     folder = _unused_name(out)
     release.write(folder)
-    session.show(measures_table(utility.original, utility.published, utility.degree_ks))
+    show_measures(session, utility.original, utility.published, utility.degree_ks)
     session.show(f"Yes. {decision_text(release.owner_summary or release.summary)}")
     session.show(
         f"The new network: {folder}/graph.csv. Report: {folder}/report.html (open it in a "

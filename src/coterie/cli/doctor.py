@@ -24,9 +24,7 @@ EXAMPLES = "Example: coterie doctor --json > doctor.json"
 
 
 @command(unused=("seed",))
-def run(
-    session: Session,
-) -> JsonObject:
+def run(session: Session) -> JsonObject:
     """Check the installation and print versions.
 
     Shows versions of packages, cores, memory and what is compiled, and lists problems with
@@ -53,7 +51,7 @@ def run(
         "free_disk_gb": round(shutil.disk_usage(".").free / 1e9, 1),
     }
     findings["problems"] = _problems(findings)
-    _show(session, findings)
+    session.show_table((key, _text(value)) for key, value in findings.items())
     return findings
 
 
@@ -128,16 +126,9 @@ def _line(name: str, value: Any) -> str:
     return f"{name} {'not installed' if value is None else value}"
 
 
-def _show(session: Session, findings: JsonObject) -> None:
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None)
-    for key, value in findings.items():
-        if isinstance(value, dict):
-            text = "\n".join(_line(name, entry) for name, entry in value.items())
-        elif isinstance(value, list):
-            text = "\n".join(value) or "none found"
-        else:
-            text = str(value)
-        table.add_row(key, text)
-    session.show(table)
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(_line(name, entry) for name, entry in value.items())
+    if isinstance(value, list):
+        return "\n".join(value) or "none found"
+    return str(value)

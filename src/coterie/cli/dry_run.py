@@ -46,36 +46,20 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
     if given.get("pairs") is not None:
         _preview_table(session, str(given["pairs"]), ("user", "item"), ())
     for found in shown:
-        _show(session, found)
+        session.show(found.line())
+        session.show_table(found.first_rows, *found.columns)
     return {"dry_run": True, "inputs": [_as_json(found) for found in shown]}
 
 
 def _preview_table(
-    session: Session,
-    path: str,
-    ids: tuple[str, ...],
-    numbers: tuple[str, ...],
+    session: Session, path: str, ids: tuple[str, ...], numbers: tuple[str, ...]
 ) -> None:
     from coterie.data.readers import read_columns
 
     table = read_columns(path, ids, numbers, **session.reading.given)
     rows = list(zip(*(column[:5].tolist() for column in table.values()), strict=False))
     session.show(f"{path}: {len(next(iter(table.values()))):,} rows")
-    _show_rows(session, list(table), rows)
-
-
-def _show(session: Session, found: Recognised) -> None:
-    session.show(found.line())
-    _show_rows(session, list(found.columns), found.first_rows)
-
-
-def _show_rows(session: Session, names: list[str], rows: list[tuple[Any, ...]]) -> None:
-    from rich.table import Table
-
-    table = Table(*names, box=None)
-    for row in rows:
-        table.add_row(*map(str, row))
-    session.show(table)
+    session.show_table(rows, *table)
 
 
 def _as_json(found: Recognised) -> JsonObject:

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.session import Session
 
 if TYPE_CHECKING:
-    from coterie.base.progress import Iteration
     from coterie.engine import Engine
+    from coterie.models.hard.graph_results import ClusteringFacts
 
 Counts = Mapping[str, int | Sequence[int]]  # nodes, edges, blocks … ; two numbers for two sides
 
@@ -58,76 +58,65 @@ def engine_of(session: Session, name: str, scheduler: str | None) -> Iterator[En
 class FitOutcome:
     """The result of a fit."""
 
-    entropy: float
-    history: Sequence[Iteration]
-    converged: bool
-    interrupted: bool
+    model: Any  # fitted
     seconds: float
     run_entropies: Sequence[float]
-    hard: bool = False  # hard clustering counts moved nodes and checks local optimality
-    locally_optimal: bool | None = None
-    connected: bool = False  # blocks were kept connected
-    description_length: float | None = None  # where it was minimised
-    blocks_given: bool = False  # the number of blocks was not chosen by the description length
+    facts: ClusteringFacts | None = None  # of a hard clustering
+
+    @property
+    def length(self) -> float | None:
+        """The description length, if it was computed."""
+        return None if self.facts is None else self.facts.description_length
 
     def json_keys(self) -> JsonObject:
         """Return the keys of the JSON output that every fit has."""
-        keys: JsonObject = {
-            "entropy": self.entropy,
-            "iterations": len(self.history),
-            "converged": self.converged,
-            "locally_optimal": self.locally_optimal,
-            "interrupted": self.interrupted,
+        model, hard = self.model, self.facts is not None
+        history = [entry._asdict() for entry in model.history_]
+        if not hard:
+            for entry in history:
+                del entry["moved"]
+        return {
+            "entropy": model.entropy_,
+            "iterations": len(history),
+            "converged": model.converged_,
+            **({"locally_optimal": model.locally_optimal_} if hard else {}),
+            "interrupted": model.interrupted_,
             "seconds": self.seconds,
             "run_entropies": list(self.run_entropies),
-            "history": [
-                {
-                    "iteration": entry.iteration,
-                    "seconds": entry.seconds,
-                    "entropy": entry.entropy,
-                    **({"moved": entry.moved} if self.hard else {}),
-                }
-                for entry in self.history
-            ],
+            "history": history,
+            **({} if self.length is None else {"description_length": self.length}),
         }
-        if not self.hard:
-            del keys["locally_optimal"]
-        if self.description_length is not None:
-            keys["description_length"] = self.description_length
-        return keys
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table that every fit has."""
+        model, facts = self.model, self.facts
         rows = [
-            ("entropy", f"{self.entropy:,.2f} nats (lower is better)"),
-            ("iterations", f"{len(self.history):,} ({self._ending()})"),
+            ("entropy", f"{model.entropy_:,.2f} nats (lower is better)"),
+            ("iterations", f"{len(model.history_):,} ({self._ending()})"),
         ]
-        if self.description_length is not None:
-            how = "the number of blocks minimises it"
-            if self.blocks_given:
-                how = "with the number of blocks given"
-            described = f"{self.description_length:,.2f} nats ({how})"
-            rows.insert(0, ("description length", described))
-        if self.hard and not self.interrupted:
+        if facts is not None and self.length is not None:
+            how = "with the number of blocks given"
+            if facts.blocks_chosen:
+                how = "the number of blocks minimises it"
+            rows.insert(0, ("description length", f"{self.length:,.2f} nats ({how})"))
+        if facts is not None and not model.interrupted_:
             rows.append(("locally optimal", self._optimality()))
         return [*rows, ("seconds", f"{self.seconds:.2f}")]
 
     def _ending(self) -> str:
-        if self.interrupted:
+        if self.model.interrupted_:
             return "interrupted; the best result so far was kept"
-        if self.converged:
+        if self.model.converged_:
             return "converged"
         return "not converged; increase --iterations"
 
     def _optimality(self) -> str:
-        measure = "lower the entropy"
-        if self.description_length is not None:
-            measure = "shorten the description"
-        if self.locally_optimal:
+        measure = "lower the entropy" if self.length is None else "shorten the description"
+        if self.model.locally_optimal_:
             return f"yes: moving any single node would not {measure}"
-        if self.connected:
+        if self.model.connected:
             return f"no: moving a single node would {measure}, but blocks stay connected"
-        if self.description_length is not None:
+        if self.length is not None:
             return "not verified: moving a single node might shorten the description"
         return "no: moving a single node would lower the entropy; try --search best or more --runs"
 
@@ -141,15 +130,8 @@ def show_fit(
     files: Mapping[str, Path | None],
 ) -> None:
     """Print the result of a fit: what was read and found, how it ended, which files it wrote."""
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None)
-    for row in (*_count_rows(counts), *outcome.rows(), *more):
-        table.add_row(*row)
-    for name, path in files.items():
-        if path is not None:
-            table.add_row(name, str(path))
-    session.show(table)
+    written = [(name, path) for name, path in files.items() if path is not None]
+    session.show_table([*_count_rows(counts), *outcome.rows(), *more, *written])
 
 
 def _count_rows(counts: Counts) -> list[tuple[str, str]]:

@@ -7,29 +7,27 @@ from typing import TYPE_CHECKING
 from coterie.base.number_text import figure, percent
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from coterie.anonymize.features.comparison import FeatureResults
     from coterie.anonymize.utility.measures import ScalarMeasures
+    from coterie.cli.session import Session
 
 
-def measures_table(
+def show_measures(
+    session: Session,
     original: ScalarMeasures,
     published: ScalarMeasures,
     degree_ks: float,
     title: str = "original and release",
-) -> Table:
-    """Return a table of the measures of two graphs."""
-    from rich.table import Table
-
+) -> None:
+    """Print the measures of two graphs."""
     from coterie.anonymize.figures import measured
 
-    table = Table("measure", "original", "published", title=title, title_justify="left")
+    rows = []
     for declared, before, after in measured(original, published):
         shown = share_text if declared.percent else counted
-        table.add_row(declared.label, shown(before), shown(after))
-    table.add_row("largest difference of degree shares (KS)", "", share_text(degree_ks))
-    return table
+        rows.append((declared.label, shown(before), shown(after)))
+    rows.append(("largest difference of degree shares (KS)", "", share_text(degree_ks)))
+    session.show_table(rows, "measure", "original", "published", title=title, boxed=True)
 
 
 def share_text(share: float | None) -> str:
@@ -48,24 +46,14 @@ def counted(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4f}"
 
 
-def features_table(features: FeatureResults) -> Table:
-    """Return a table of the measures of directions, weights, sides and attributes."""
-    from rich.table import Table
-
-    table = Table(
-        "measure",
-        "original",
-        "published",
-        "",
-        title="directions, weights, sides and attributes",
-        title_justify="left",
-    )
+def show_features(session: Session, features: FeatureResults) -> None:
+    """Print the measures of directions, weights, sides and attributes."""
+    rows = []
     for row in features.rows():
+        published = figure(row.published)
+        if row.is_distance and row.published is not None:
+            published = f"{100 * row.published:.2g} %"
         original = "" if row.is_distance else figure(row.original)
-        published = (
-            f"{100 * row.published:.2g} %"
-            if row.is_distance and row.published is not None
-            else figure(row.published)
-        )
-        table.add_row(row.name, original, published, "kept" if row.kept else "not kept")
-    return table
+        rows.append((row.name, original, published, "kept" if row.kept else "not kept"))
+    title = "directions, weights, sides and attributes"
+    session.show_table(rows, "measure", "original", "published", "", title=title, boxed=True)

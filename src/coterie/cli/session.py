@@ -14,7 +14,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -97,6 +97,30 @@ class Session:
         """Print the result for people (text or a rich table) on stdout; nothing with --json."""
         if not self.json:
             self.output.print(renderable)
+
+    def show_table(
+        self,
+        rows: Iterable[Sequence[Any]],
+        *columns: str,
+        title: str | None = None,
+        boxed: bool = False,
+        right: Sequence[str] = (),
+    ) -> None:
+        """Print rows for people; without names of columns, the table has no header.
+
+        `right`: the columns that are aligned right.
+        """
+        from rich.table import Table
+
+        table = Table(show_header=bool(columns), title=title, title_justify="left")
+        if not boxed:
+            table.box = None
+        for column in columns:
+            side: Any = "right" if column in right else "left"
+            table.add_column(column, justify=side, overflow="fold")
+        for row in rows:
+            table.add_row(*map(str, row))
+        self.show(table)
 
     @functools.cached_property
     def errors(self) -> Console:

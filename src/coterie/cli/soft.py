@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +18,7 @@ from coterie.cli.fitting import (
     show_fit,
     write_page,
 )
-from coterie.cli.reading import (
-    ANYTHING,
-    load_data,
-    parse_groups,
-    refuse_report_of_shards,
-)
+from coterie.cli.reading import ANYTHING, load_data, parse_groups, refuse_report_of_shards
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
@@ -101,46 +95,34 @@ def run(
         from coterie.report.soft_report import render
 
         write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
-    result = _result(model, data, seconds)
-    show_fit(
-        session,
-        result.counts,
-        result.outcome,
-        more=result.comparison_rows(),
-        files={"memberships": out, "report": report},
+    groups_found = list(model.theta_.shape[:2])
+    counts: Counts = (
+        {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups_found[0]}
+        if model.fitted_to_graph
+        else {"nodes": [data.n_users, data.n_items], "edges": len(data), "groups": groups_found}
     )
-    return result.as_json()
+    outcome = FitOutcome(model, seconds, [run.entropy for run in model.runs_])
+    files = {"memberships": out, "report": report}
+    show_fit(session, counts, outcome, more=_comparison_rows(model), files=files)
+    return {
+        **counts,
+        **outcome.json_keys(),
+        "init": model.init,
+        "hard_entropy": model.hard_entropy_,
+    }
 
 
-@dataclass(frozen=True)
-class SoftResult:
-    """The output of the command."""
-
-    counts: Counts  # nodes, edges, groups
-    outcome: FitOutcome
-    start: str  # "hard" or "random"
-    hard_entropy: float | None  # of the hard clustering at the start, if it can be compared
-
-    def comparison_rows(self) -> list[tuple[str, str]]:
-        """Return the row of the table that compares with the hard clustering."""
-        if self.hard_entropy is None:
-            return []
-        lower = self.hard_entropy - self.outcome.entropy
-        verdict = (
-            f"mixed memberships lower it by {lower:,.2f}"
-            if lower >= 0
-            else f"mixed memberships are {-lower:,.2f} above; increase --iterations"
-        )
-        return [("hard clustering", f"{self.hard_entropy:,.2f} nats; {verdict}")]
-
-    def as_json(self) -> JsonObject:
-        """Return the JSON output of the command."""
-        return {
-            **self.counts,
-            **self.outcome.json_keys(),
-            "init": self.start,
-            "hard_entropy": self.hard_entropy,
-        }
+def _comparison_rows(model: MMSBM) -> list[tuple[str, str]]:
+    """Return the row of the table that compares with the hard clustering at the start."""
+    if model.hard_entropy_ is None:
+        return []
+    lower = model.hard_entropy_ - model.entropy_
+    verdict = (
+        f"mixed memberships lower it by {lower:,.2f}"
+        if lower >= 0
+        else f"mixed memberships are {-lower:,.2f} above; increase --iterations"
+    )
+    return [("hard clustering", f"{model.hard_entropy_:,.2f} nats; {verdict}")]
 
 
 def _start_of(given: str | None, data: Any) -> str:
@@ -150,28 +132,6 @@ def _start_of(given: str | None, data: Any) -> str:
     if given is not None:
         return given
     return "hard" if isinstance(data, Graph | Ratings) else "random"
-
-
-def _result(model: MMSBM, data: Any, seconds: float) -> SoftResult:
-    groups = list(model.theta_.shape[:2])
-    counts: Counts = (
-        {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups[0]}
-        if model.fitted_to_graph
-        else {"nodes": [data.n_users, data.n_items], "edges": len(data), "groups": groups}
-    )
-    return SoftResult(
-        counts,
-        FitOutcome(
-            entropy=model.entropy_,
-            history=model.history_,
-            converged=model.converged_,
-            interrupted=model.interrupted_,
-            seconds=seconds,
-            run_entropies=[run.entropy for run in model.runs_],
-        ),
-        start=model.init,
-        hard_entropy=model.hard_entropy_,
-    )
 
 
 def _fit(

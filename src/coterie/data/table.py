@@ -23,7 +23,7 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data.byte_source import PathLike, place_error, place_name
 from coterie.data.formats import FORMATS, TABLES, TEXT
 from coterie.data.formats.adjacency_matrix import Verdict, matrix_edges, matrix_shape
-from coterie.data.formats.format import Cells, EdgeTable, Format, naming_the_file
+from coterie.data.formats.format import Cells, EdgeTable, naming_the_file
 from coterie.data.formats.recognise import find_format
 from coterie.data.ids import written_integer
 from coterie.data.text_fields import THOUSANDS, is_number, is_quantity, with_point
@@ -236,22 +236,16 @@ def _edge_columns(path: PathLike, table: EdgeTable, options: ReadOptions) -> Col
 
     An undirected document that is read as directed has every edge in both directions.
     """
-    sources, targets, weights = table.sources, table.targets, table.weights
     if options.directed and table.directed is False:
-        loops = [s == t for s, t in zip(sources, targets, strict=True)]
-        keep = [n for n, loop in enumerate(loops) if not loop]
-        sources, targets = (
-            sources + [targets[n] for n in keep],
-            targets + [sources[n] for n in keep],
-        )
-        if weights is not None:
-            weights = weights + [weights[n] for n in keep]
+        table.add_reversed(range(len(table.sources)))
+    sources, targets, weights = table.sources, table.targets, table.weights
     wanted = WantedColumns(("source", "target"), ("weight",) * options.weighted)
     names = ["source", "target", *["weight"] * (options.weighted or weights is not None)]
     layout = make_layout("", names, None, wanted)
     columns = Columns(place_name(path), layout, len(names), unit="edge")
     columns.column_names, columns.rows = names, len(sources)
     columns.declared_directed = table.directed is True
+    columns.named_by = table.named_by
     connected = {*sources, *targets}
     columns.isolated = [node for node in table.nodes if node not in connected]
     for name, ids in zip(("source", "target"), id_columns(sources, targets), strict=True):
@@ -309,7 +303,7 @@ def recognised(columns: Columns, contents: str) -> Recognised:
         for n in range(columns.n_fields)
     ]
     if columns.unit != "line":
-        header = ""
+        header = f"nodes are called by their {columns.named_by}" if columns.named_by else ""
     elif names is not None:
         header = "header"
     elif columns.first_line_is_data:
@@ -424,8 +418,16 @@ def read_table(
     by default, if it has a usual name of a column of ids, or no number. `is_list` reads one id per
     line. `about_nodes` takes the nodes of a document of a graph.
     """
-    allowed = tuple(f for f in FORMATS if f.cells or (about_nodes and f.node_cells))
-    cells = _cells(path, find_format(path, options.format, allowed), options, is_list)
+    allowed = tuple(f for f in FORMATS if f.cells or (about_nodes and f.edges))
+    kind = find_format(path, options.format, allowed)
+    if kind is TEXT and is_list:
+        cells = text_cells(path, options.separator, columns=1)
+    elif about_nodes and kind.edges is not None:
+        found = kind.edges(path, options)
+        cells = found if isinstance(found, Cells) else found.node_cells()
+    else:
+        assert kind.cells is not None
+        cells = kind.cells(path, options)
     if not cells.is_unicode:
         _say_latin_1(place_name(path))
     rows = cells.rows
@@ -448,14 +450,6 @@ def read_table(
 
 def _looks_like_names(fields: list[str]) -> bool:
     return id_column(fields) is not None or not any(map(is_quantity, fields))
-
-
-def _cells(path: PathLike, kind: Format, options: ReadOptions, is_list: bool) -> Cells:
-    if kind is TEXT and is_list:
-        return text_cells(path, options.separator, columns=1)
-    read = kind.cells or kind.node_cells
-    assert read is not None
-    return read(path, options)
 
 
 def read_id_list(path: PathLike, is_header: Callable[[str], bool]) -> Table:

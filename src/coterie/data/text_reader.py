@@ -85,6 +85,7 @@ class Columns:
         self.format = "text"
         self.is_unicode = True  # False: it was read as Latin-1
         self.declared_directed = False  # whether a document says that its edges have directions
+        self.named_by = ""  # the attribute of a document that names its nodes
         self.first_rows: list[tuple[str, ...]] = []  # as understood, for --dry-run
         self._breaks: list[tuple[int, int]] = []
         self._integers = dict.fromkeys(layout.names, True)

@@ -12,11 +12,12 @@ class; neither is written here again.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -66,30 +67,6 @@ class Constraint(Protocol):
 
 
 @dataclass(frozen=True)
-class Integer:
-    """Whole numbers from `least` to `most`.
-
-    >>> Integer(1).accepts(3), Integer(1).accepts(0), Integer(1).accepts(2.0), str(Integer(1))
-    (True, False, False, 'an integer of at least 1')
-    """
-
-    least: int | None = None
-    most: int | None = None
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether it is a whole number within the limits."""
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-            return False
-        return bool(
-            (self.least is None or value >= self.least)
-            and (self.most is None or value <= self.most)
-        )
-
-    def __str__(self) -> str:
-        return f"an integer{_limits(self.least, self.most)}"
-
-
-@dataclass(frozen=True)
 class Real:
     """Numbers from `least` to `most`; `above` and `below` are limits that do not belong to it.
 
@@ -101,24 +78,39 @@ class Real:
     most: float | None = None
     above: float | None = None
     below: float | None = None
+    noun: ClassVar[str] = "a number"
+    types: ClassVar[tuple[Any, ...]] = (int, float, np.integer, np.floating)
 
     def accepts(self, value: Any) -> bool:
         """Return whether it is a finite number within the limits."""
-        if isinstance(value, bool | np.bool_ | str) or not np.isscalar(value):
+        if isinstance(value, bool | np.bool_) or not isinstance(value, self.types):
             return False
-        if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(
-            value
-        ):
-            return False
-        return bool(
-            (self.least is None or value >= self.least)
-            and (self.most is None or value <= self.most)
-            and (self.above is None or value > self.above)
-            and (self.below is None or value < self.below)
+        return math.isfinite(value) and all(
+            holds(value, limit) for _, holds, limit in self._limits() if limit is not None
+        )
+
+    def _limits(self) -> tuple[tuple[str, Callable[[Any, Any], bool], float | None], ...]:
+        return (
+            ("of at least", operator.ge, self.least),
+            ("above", operator.gt, self.above),
+            ("at most", operator.le, self.most),
+            ("below", operator.lt, self.below),
         )
 
     def __str__(self) -> str:
-        return f"a number{_limits(self.least, self.most, self.above, self.below)}"
+        parts = [f"{word} {limit:g}" for word, _, limit in self._limits() if limit is not None]
+        return f"{self.noun} {' and '.join(parts)}".rstrip()
+
+
+class Integer(Real):
+    """Whole numbers within limits.
+
+    >>> Integer(1).accepts(3), Integer(1).accepts(0), Integer(1).accepts(2.0), str(Integer(1))
+    (True, False, False, 'an integer of at least 1')
+    """
+
+    noun = "an integer"
+    types = (int, np.integer)
 
 
 @dataclass(frozen=True)
@@ -176,25 +168,6 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class OrAuto:
-    """A value, or "auto": the model chooses it by the data.
-
-    >>> chains = OrAuto(Integer(1))
-    >>> chains.accepts("auto"), chains.accepts(3), chains.accepts(0), str(chains)
-    (True, True, False, 'an integer of at least 1, or "auto"')
-    """
-
-    value: Constraint
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether it is "auto" or one of the values."""
-        return (isinstance(value, str) and value == "auto") or self.value.accepts(value)
-
-    def __str__(self) -> str:
-        return f'{self.value}, or "auto"'
-
-
-@dataclass(frozen=True)
 class Optional:
     """A value, or None.
 
@@ -203,13 +176,28 @@ class Optional:
     """
 
     value: Constraint
+    other: ClassVar[Any] = None
+    word: ClassVar[str] = "None"
 
     def accepts(self, value: Any) -> bool:
-        """Return whether it is None or an accepted value."""
-        return value is None or self.value.accepts(value)
+        """Return whether it is the other value or an accepted one."""
+        same = type(value) is type(self.other) and value == self.other
+        return same or self.value.accepts(value)
 
     def __str__(self) -> str:
-        return f"{self.value}, or None"
+        return f"{self.value}, or {self.word}"
+
+
+class OrAuto(Optional):
+    """A value, or "auto": the model chooses it by the data.
+
+    >>> chains = OrAuto(Integer(1))
+    >>> chains.accepts("auto"), chains.accepts(3), chains.accepts(0), str(chains)
+    (True, True, False, 'an integer of at least 1, or "auto"')
+    """
+
+    other = "auto"
+    word = '"auto"'
 
 
 @dataclass(frozen=True)
@@ -264,23 +252,3 @@ class Declaration:
         for name, constraint in self.parameters.items():
             if name in values and not constraint.accepts(values[name]):
                 raise InputError(f"invalid {name}: {values[name]!r}", remedy=f"give {constraint}")
-
-
-def _limits(
-    least: float | None,
-    most: float | None,
-    above: float | None = None,
-    below: float | None = None,
-) -> str:
-    """Describe limits in words."""
-    parts = [
-        f"{word} {limit:g}"
-        for word, limit in (
-            ("of at least", least),
-            ("above", above),
-            ("at most", most),
-            ("below", below),
-        )
-        if limit is not None
-    ]
-    return f" {' and '.join(parts)}" if parts else ""

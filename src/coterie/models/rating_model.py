@@ -187,7 +187,7 @@ class RatingModel(Estimator):
         engine : str or Engine, default="local"
             The engine that `fit` will use.
         """
-        from coterie.models.smallest_data import smallest_like  # predictions do not need it
+        from coterie.models.data_kinds import smallest_like  # predictions do not need it
 
         data = self._own_kind(data)
         settings = {**self.get_params(), **self._SMALLEST, **self._decided(data)}

@@ -28,7 +28,7 @@ from coterie.report.charts import (
 from coterie.report.charts.drawing import Cell
 from coterie.report.charts.network import MOST_NODES, STYLES, edges_left_out
 from coterie.report.description_sections import description_sections
-from coterie.report.page import Figure, Page, Panel, Section, Verdict, written
+from coterie.report.page import Page, Section, Verdict, written
 from coterie.report.picture import Picture, draw_figures
 from coterie.report.rating_groups import group_sections
 from coterie.report.shared_sections import Fit, convergence, count
@@ -233,7 +233,9 @@ def _matrix_of_shards(model: HardClustering) -> Section:
         log=value == "density",
         description=f"{value.capitalize()} between blocks.",
     )
-    return Section("The blocks", figures=[Figure("The block matrix", chart, pictured=True)])
+    section = Section("The blocks")
+    section.draw("The block matrix", chart, pictured=True)
+    return section
 
 
 def _network(blocks: Blocks) -> Section:
@@ -248,13 +250,10 @@ def _network(blocks: Blocks) -> Section:
     )
     if blocks.n_blocks > STYLES:
         caption += " Different blocks may share a colour where they are far apart."
-    if edges_left_out(graph):
-        caption += (
-            f" {edges_left_out(graph):,} of the {graph.n_edges:,} edges, at random, are not drawn."
-        )
-    title = "Nodes in the colours of their blocks"
+    if left_out := edges_left_out(graph):
+        caption += f" {left_out:,} of the {graph.n_edges:,} edges, at random, are not drawn."
     chart = network_drawing(graph, blocks.labels)
-    section.figures.append(Figure(title, chart, caption, wide=True, pictured=True))
+    section.draw("Nodes in the colours of their blocks", chart, caption, wide=True, pictured=True)
     return section
 
 
@@ -288,13 +287,10 @@ def _structure(blocks: Blocks) -> Section:
         description=f"{len(chosen)} blocks as circles with their densest connections.",
         measure=measure,
     )
-    return Section(
-        "How the blocks are connected",
-        figures=[
-            Figure("The graph of blocks", drawn, circles, pictured=graph.n_nodes > MOST_NODES),
-            Figure("The block matrix", _block_heatmap(blocks, matrix), cells, pictured=True),
-        ],
-    )
+    section = Section("How the blocks are connected")
+    section.draw("The graph of blocks", drawn, circles, pictured=graph.n_nodes > MOST_NODES)
+    section.draw("The block matrix", _block_heatmap(blocks, matrix), cells, pictured=True)
+    return section
 
 
 def _most_connected(blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
@@ -334,7 +330,6 @@ def _block_heatmap(blocks: Blocks, matrix: BlockMatrix) -> Chart:
     )
     return heatmap(
         density,
-        names,
         names,
         value=measure,
         log=True,
@@ -379,19 +374,15 @@ def _sizes(blocks: Blocks) -> Section:
         Axis(f"share of {ends} inside", lo=0.0, hi=1.0),
         description=f"Share of each block's {ends} that stay inside it, by block size.",
     )
-    return Section(
-        "Block sizes",
-        lead,
-        [
-            Figure("Nodes in each block", chart),
-            Figure(
-                "How closed the blocks are",
-                inside,
-                "Near 1: a community, connected mostly within itself. Near 0: a role, such as hubs "
-                "or their leaves, connected mostly to other blocks.",
-            ),
-        ],
+    section = Section("Block sizes", lead)
+    section.draw("Nodes in each block", chart)
+    section.draw(
+        "How closed the blocks are",
+        inside,
+        "Near 1: a community, connected mostly within itself. Near 0: a role, such as hubs or "
+        "their leaves, connected mostly to other blocks.",
     )
+    return section
 
 
 def _listed(blocks: Blocks) -> Section:
@@ -423,5 +414,6 @@ def _listed(blocks: Blocks) -> Section:
         f"{blocks.measure} inside",
         "best-connected nodes",
     ]
-    tables = [Panel("", ChartTable(columns, rows))] if rows else []
-    return Section("The largest blocks", tables=tables)
+    section = Section("The largest blocks")
+    section.tabulate(columns, rows)
+    return section

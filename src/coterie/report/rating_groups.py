@@ -11,9 +11,9 @@ import numpy as np
 from coterie.base.number_text import short
 from coterie.data import Ratings
 from coterie.models.declaration import Groups
-from coterie.report.charts import ChartTable, bars, heatmap, histogram
+from coterie.report.charts import bars, heatmap, histogram
 from coterie.report.charts.drawing import Cell
-from coterie.report.page import Figure, Panel, Section
+from coterie.report.page import Section
 
 _NAMED = 6  # members named per group
 _MOST_GROUPS = 40
@@ -123,28 +123,21 @@ def membership_section(memberships: np.ndarray, side: Side, who: str, group: str
     rows: list[list[Cell]] = [
         [f"{group} {i}", members] for i, members in enumerate(typical) if members
     ]
-    return Section(
+    section = Section(
         f"The groups of {who}",
         f"{mostly_one(memberships)} of the {n:,} {who} have a membership of 80 % or "
         f"more in one group. The mean effective number of groups is {mean}.",
-        [
-            Figure("Size of the groups", sizes_chart, "The sum of the memberships in each group."),
-            Figure(
-                "How mixed they are",
-                mixed_chart,
-                "Effective number of groups: 1 means one group only, 2 means as mixed as an even "
-                "split between two groups (the exponential of the entropy of the memberships).",
-            ),
-        ],
-        [
-            Panel(
-                f"Typical {who} of each group",
-                ChartTable(["group", who], rows),
-                f"The {who} that belong to the group most and are observed often; the membership "
-                "in brackets.",
-            )
-        ],
     )
+    section.draw("Size of the groups", sizes_chart, "The sum of the memberships in each group.")
+    section.draw(
+        "How mixed they are",
+        mixed_chart,
+        "Effective number of groups: 1 means one group only, 2 means as mixed as an even "
+        "split between two groups (the exponential of the entropy of the memberships).",
+    )
+    meaning = f"The {who} that belong to the group most and are observed often; the membership in "
+    section.tabulate(["group", who], rows, meaning + "brackets.", f"Typical {who} of each group")
+    return section
 
 
 def _typical(memberships: np.ndarray, side: Side, group: int) -> str:
@@ -196,10 +189,9 @@ def _rating_matrix(
         f"U0 is user {unit} 0, I0 is item {unit} 0; the largest come first. Point at a "
         "cell for the whole distribution."
     )
-    return Section(
-        f"What {unit}s of users give to {unit}s of items",
-        figures=[Figure(f"Mean rating by {unit}", chart, caption, pictured=True)],
-    )
+    section = Section(f"What {unit}s of users give to {unit}s of items")
+    section.draw(f"Mean rating by {unit}", chart, caption, pictured=True)
+    return section
 
 
 def _largest(sizes: np.ndarray) -> np.ndarray:
@@ -252,8 +244,9 @@ def _between_blocks(
         row_title="user block",
     )
     caption = "U0 is user block 0, I0 is item block 0; the largest come first."
-    figure = Figure("The block matrix", chart, caption, pictured=True)
-    return Section("How the blocks are connected", figures=[figure])
+    section = Section("How the blocks are connected")
+    section.draw("The block matrix", chart, caption, pictured=True)
+    return section
 
 
 def _members_of_blocks(labels: np.ndarray, side: Side, who: str) -> Section:
@@ -271,12 +264,10 @@ def _members_of_blocks(labels: np.ndarray, side: Side, who: str) -> Section:
         members = np.flatnonzero(labels == block)
         observations = int(side.observed[members].sum())
         rows.append([name, len(members), observations, side.most_active(members)])
-    table = ChartTable(["block", who, "observations", "most active"], rows)
-    return Section(
-        f"The blocks of {who}",
-        figures=[Figure("Size of the blocks", chart)],
-        tables=[Panel("", table)],
-    )
+    section = Section(f"The blocks of {who}")
+    section.draw("Size of the blocks", chart)
+    section.tabulate(["block", who, "observations", "most active"], rows)
+    return section
 
 
 # partitions
@@ -313,8 +304,7 @@ def _partition_sections(model: Any, ratings: Ratings, users: Side, items: Side) 
             "U: user groups, I: item groups. Their members are in the tables "
             f"“Table {place}: the groups of …”."
         )
-        title = f"Table {place}: user groups and item groups"
-        section.figures.append(Figure(title, chart, caption))
+        section.draw(f"Table {place}: user groups and item groups", chart, caption)
         for who, side, labels, names in (
             ("items", items, item_labels[:, s], columns),
             ("users", users, user_labels[:, s], rows),
@@ -323,6 +313,6 @@ def _partition_sections(model: Any, ratings: Ratings, users: Side, items: Side) 
             for group, name in enumerate(names):
                 members = np.flatnonzero(labels == group)
                 body.append([name, len(members), side.most_active(members)])
-            table = ChartTable(["group", who, "with the most ratings"], body)
-            section.tables.append(Panel(f"Table {place}: the groups of {who}", table))
+            columns_of = ["group", who, "with the most ratings"]
+            section.tabulate(columns_of, body, title=f"Table {place}: the groups of {who}")
     return [section]

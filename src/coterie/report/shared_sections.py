@@ -12,18 +12,23 @@ from coterie.base.number_text import short
 from coterie.base.progress import Iteration
 from coterie.data import Graph
 from coterie.models.hard.graph_results import ClusteringFacts
-from coterie.report.charts import Axis, ChartTable, Series, xy
-from coterie.report.charts.drawing import Cell
-from coterie.report.page import Fact, Figure, Panel, Section
+from coterie.report.charts import Axis, Series, xy
+from coterie.report.charts.drawing import Cell, Chart
+from coterie.report.page import Fact, Section
 
 _ENTROPY = (
     "The entropy S is minus the natural logarithm of the likelihood: how much information it takes "
     "to describe the data with this model, in nats (1 nat is about 1.44 bits). Lower is better. "
     "Compare it only between fits of the same data with the same objective."
 )
+_LENGTH = (
+    "The description length is how much information it takes to write down the blocks and then the "
+    "network with their help, in nats (1 nat is about 1.44 bits). Lower is better. Lengths of the "
+    "same network may be compared between models and between numbers of blocks."
+)
 _MERGES_FIRST = (
     " The search starts with many small blocks and merges them to the requested number, so the "
-    "entropy rises at first."
+    "{what} rises at first."
 )
 
 
@@ -70,6 +75,7 @@ class Fit:
                 "improve."
             )
         if self.locally_optimal is False:
+            what = "entropy" if self.description_length is None else "description length"
             remedy = (
                 "more iterations or more starts"
                 if self.merges_first
@@ -77,7 +83,7 @@ class Fit:
             )
             steps.append(
                 "The result is not locally optimal: moving one node to another block would still "
-                f"lower the entropy. Try {remedy}."
+                f"lower the {what}. Try {remedy}."
             )
         return steps
 
@@ -128,45 +134,38 @@ def convergence(
     entropy = [float(h.entropy) for h in drawn]
     iteration = [int(h.iteration) for h in drawn]
     seconds = [float(h.seconds) for h in drawn]
-    axis = Axis("description length (nats)" if described else "entropy S (nats)")
+    what = "description length" if described else "entropy"
+    height = Axis("description length (nats)" if described else "entropy S (nats)")
     sudden = _falls_early(entropy)
+
+    def curve(name: str, unit: str, x: Sequence[float], y: Sequence[float], up: Axis) -> Chart:
+        ends = [f"{short(y[i], 4)} at {unit} {short(x[i])}" for i in (0, -1)]
+        description = "Nodes that changed their block at each iteration."
+        if name == what:
+            description = f"{what.capitalize()} from {ends[0]} to {ends[1]}."
+        return xy([Series(name, x, y)], Axis(unit, log=sudden), up, description=description)
+
     caption = "Lower is better."
     if merges_first and max(entropy) > entropy[0]:
-        caption += _MERGES_FIRST
+        caption += _MERGES_FIRST.format(what=what)
     if start:
         first = short(float(history[0].entropy))
         caption += f" Not drawn: the fall from {first}, before iteration {iteration[0]}."
-    figures = [
-        Figure(
-            "Description length at each step" if described else "Entropy at each iteration",
-            xy(
-                [Series("entropy", iteration, entropy)],
-                Axis("iteration", log=sudden),
-                axis,
-                description=_fall("iteration", iteration, entropy),
-            ),
-            caption,
-            pictured=True,
-        )
-    ]
+    section = Section("Convergence", _LENGTH if described else _ENTROPY)
+    section.draw(
+        "Description length at each step" if described else "Entropy at each iteration",
+        curve(what, "iteration", iteration, entropy, height),
+        caption,
+        pictured=True,
+    )
     if any(h.moved is not None for h in drawn):
         moved = [float(h.moved) if h.moved is not None else np.nan for h in drawn]
-        chart = xy(
-            [Series("moved", iteration, moved)],
-            Axis("iteration", log=sudden),
-            Axis("nodes moved", lo=0.0),
-            description="Nodes that changed their block at each iteration.",
-        )
-        figures.append(Figure("Nodes that changed their block", chart))
+        chart = curve("moved", "iteration", iteration, moved, Axis("nodes moved", lo=0.0))
+        section.draw("Nodes that changed their block", chart)
     elif seconds[-1] > seconds[0]:
-        chart = xy(
-            [Series("entropy", seconds, entropy)],
-            Axis("seconds", log=sudden),
-            axis,
-            description=_fall("seconds", seconds, entropy),
-        )
-        figures.append(Figure("Entropy over time", chart))
-    return Section("Convergence", _ENTROPY, figures)
+        chart = curve(what, "seconds", seconds, entropy, height)
+        section.draw(f"{what.capitalize()} over time", chart)
+    return section
 
 
 def _steep_start(entropy: Sequence[float]) -> int:
@@ -187,19 +186,11 @@ def _falls_early(entropy: Sequence[float]) -> bool:
     return entropy[0] - early > 0.5 * (entropy[0] - min(entropy)) > 0
 
 
-def _fall(what: str, at: Sequence[float], entropy: Sequence[float]) -> str:
-    return (
-        f"Entropy from {short(entropy[0], 4)} at {what} {short(at[0])} "
-        f"to {short(entropy[-1], 4)} at {what} {short(at[-1])}."
-    )
-
-
 def settings(model: Any) -> Section:
     """List the parameters of a model by their names."""
     rows: list[list[Cell]] = [[name, _plain(value)] for name, value in model.get_params().items()]
     section = Section("Settings", f"The parameters of {model.public_name()}.")
-    if rows:
-        section.tables.append(Panel("", ChartTable(["parameter", "value"], rows)))
+    section.tabulate(["parameter", "value"], rows)
     return section
 
 

@@ -19,9 +19,9 @@ from coterie.base.number_text import SUPERSCRIPT, figure, percent, short
 from coterie.data import Graph
 from coterie.engine import Engine
 from coterie.report.block_matrix import pairs_between, share
-from coterie.report.charts import Axis, ChartTable, Series, heatmap, xy
+from coterie.report.charts import Axis, Chart, ChartTable, Series, heatmap, xy
 from coterie.report.charts.drawing import Cell
-from coterie.report.page import Fact, Figure, Page, Panel, Section, Verdict, written
+from coterie.report.page import Fact, Page, Section, Verdict, written
 from coterie.report.shared_sections import count
 from coterie.report.sketch_accuracy import (
     LadderErrors,
@@ -111,10 +111,10 @@ def factor(epsilon: float) -> str:
 def _verdict(answers: SketchAnswers) -> Verdict:
     epsilon = float(answers.exact_epsilon)
     text = (
-        "Every single friendship is protected by differential privacy. Whatever anybody believes "
-        "about one friendship changes by a factor of at most "
-        f"e^ε = {factor(epsilon)} because of this publication (ε = {answers.epsilon}). This holds "
-        "for every attacker, whatever else they know."
+        "Every single friendship is protected by differential privacy. Compared with the same "
+        "publication without this friendship, no result is more than "
+        f"e^ε = {factor(epsilon)} times as likely (ε = {answers.epsilon}). So somebody who knows "
+        "all other friendships can change the odds of this one by at most this factor."
     )
     if epsilon > _WEAK:
         weak = ["This factor is large: it protects little."]
@@ -142,21 +142,27 @@ def _guarantee(answers: SketchAnswers) -> Section:
         exponent = friends * float(answers.exact_epsilon)
         who = "one friendship" if friends == 1 else f"a person’s {friends} friendships together"
         rows.append([who, factor(exponent), _believed(exponent)])
-    table = ChartTable(
-        ["what somebody wonders about", "factor at most", f"a belief of {percent(_PRIOR)} becomes"],
-        rows,
-    )
+    columns = ["what somebody wonders about", "factor at most"]
     lead = (
-        "Suppose somebody wonders whether two people are friends, and has an opinion about how "
-        "likely that is. The publication can change the odds of this opinion by the factor below "
-        "and not more, even if that person knows all other friendships and has any computer. A "
-        "person means a node of the network here, and a friendship an edge."
+        "Suppose somebody knows all friendships but the one between two people, and has an opinion "
+        "about how likely it is. The publication can change the odds of this opinion by the factor "
+        "below and not more, with any computer. A person means a node of the network here, and a "
+        "friendship an edge."
     )
     caption = (
         "A person with d friends takes part in d friendships, so the factor is e^(dε). For many "
         "friends it is no useful limit: the guarantee is about friendships, not about people."
     )
-    return Section("What is guaranteed", lead, tables=[Panel("", table, caption)])
+    together = (
+        "The factor is no bound for somebody who expects friendships to come together. Example: a "
+        "team of 20 either works together, 190 friendships at once, or not at all. At ε = 1, two "
+        "of the questions alone change the odds of each of these friendships by a factor of more "
+        "than 16,000 in half of all sketches: they reveal the team, as they would reveal it "
+        "without any one of these friendships."
+    )
+    section = Section("What is guaranteed", lead, notes=[together])
+    section.tabulate([*columns, f"a belief of {percent(_PRIOR)} becomes"], rows, caption)
+    return section
 
 
 def _believed(exponent: float) -> str:
@@ -171,14 +177,15 @@ def _rely(answers: SketchAnswers, ladders: LadderErrors | None, drawn: Sequence[
         [row.property, row.verdict, row.reason]
         for row in reliance(answers, ladders, [each.measures for each in drawn])
     ]
-    return Section(
+    section = Section(
         "What a recipient may rely on",
         "Estimated from the noise of the answers and from the drawn networks, without the "
         "original. “Yes” means an error of about 3 % or less, “roughly” about 15 % or less, "
         "unless the reason says otherwise.",
-        tables=[Panel("", ChartTable(["property", "reliable", "why"], rows))],
         label="What to rely on",
     )
+    section.tabulate(["property", "reliable", "why"], rows)
+    return section
 
 
 def _asked(answers: SketchAnswers, ladders: LadderErrors | None) -> Section:
@@ -190,25 +197,30 @@ def _asked(answers: SketchAnswers, ladders: LadderErrors | None) -> Section:
         rows.append(
             [row.question, f"{row.numbers:,}", percent(float(row.share)), error, row.answer or "–"]
         )
-    table = ChartTable(
-        ["question", "numbers", "share of ε", "expected error of each number", "noisy answer"], rows
-    )
+    columns = ["question", "numbers", "share of ε", "expected error of each number", "noisy answer"]
     caption = (
         "The shares add up to 100 %. The errors of the last three answers depend on the original; "
         "they are estimated from the first drawn network."
     )
-    return Section(
+    section = Section(
         "What was asked, and with how much noise",
         "These are all the questions that were put to the original. Each answer carries random "
         "noise; the smaller the share of ε, the larger the noise.",
-        tables=[Panel("", table, caption)],
         label="Questions and noise",
     )
+    section.tabulate(columns, rows, caption)
+    return section
 
 
 def _pictures(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Section:
     section = Section("Pictures of the sketch and of the drawn networks", label="Pictures")
-    section.figures += [_degrees(answers, drawn), _blocks(answers)]
+    smoothed = "The line is the sketch's noisy answer, smoothed."
+    section.draw("Friends per person", _degrees(answers, drawn), smoothed)
+    section.draw(
+        "Blocks",
+        _blocks(answers),
+        "A dark diagonal means communities. A pattern without a dark diagonal is mostly noise.",
+    )
     if drawn:
         clustering = xy(
             _curves(drawn, _clustering),
@@ -223,10 +235,8 @@ def _pictures(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Section:
             description="Path lengths in the drawn networks.",
         )
         often = "How often two friends of a person are friends."
-        section.figures += [
-            Figure("Clustering by number of friends", clustering, often),
-            Figure("Path lengths", distances, "How many steps lie between two people."),
-        ]
+        section.draw("Clustering by number of friends", clustering, often)
+        section.draw("Path lengths", distances, "How many steps lie between two people.")
     return section
 
 
@@ -260,21 +270,20 @@ def _people_by_degree(drawn: _Drawn) -> _Points:
     return np.arange(1, len(counts)), at_least
 
 
-def _degrees(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Figure:
+def _degrees(answers: SketchAnswers, drawn: Sequence[_Drawn]) -> Chart:
     tail = answers.degree_distribution().tail[1:] / max(answers.n_nodes, 1)
     degree = np.arange(1, len(tail) + 1)
     shown = tail * answers.n_nodes >= 0.5
     sketch = Series("sketch", degree[shown], tail[shown], "line", colour=0)
-    chart = xy(
+    return xy(
         [sketch, *_curves(drawn, _people_by_degree, "points")],
         Axis("friends", log=True),
         Axis("share of people with at least this many", log=True),
         description="Degree distribution of the sketch and of the drawn networks.",
     )
-    return Figure("Friends per person", chart, "The line is the sketch's noisy answer, smoothed.")
 
 
-def _blocks(answers: SketchAnswers) -> Figure:
+def _blocks(answers: SketchAnswers) -> Chart:
     sizes = np.bincount(answers.labels, minlength=answers.n_blocks).astype(np.float64)
     density = share(np.maximum(answers.block_edges, 0), pairs_between(sizes))
     order = np.argsort(-sizes, kind="stable")
@@ -286,9 +295,8 @@ def _blocks(answers: SketchAnswers) -> Figure:
             for i, b in enumerate(order)
         ],
     )
-    chart = heatmap(
+    return heatmap(
         density[np.ix_(order, order)],
-        names,
         names,
         value="friendships per pair",
         description="Friendships per pair of people, inside and between the blocks of the sketch.",
@@ -301,19 +309,19 @@ def _blocks(answers: SketchAnswers) -> Figure:
         column_title="block",
         table=table,
     )
-    return Figure(
-        "Blocks",
-        chart,
-        "A dark diagonal means communities. A pattern without a dark diagonal is mostly noise.",
-    )
 
 
 def _measures(
     answers: SketchAnswers, ladders: LadderErrors | None, drawn: Sequence[_Drawn]
 ) -> Section:
     """Show mean and range of the measures of the drawn graphs."""
+    section = Section(
+        "The drawn networks",
+        "Measures of the networks drawn from the sketch. The original is not shown: its figures "
+        "are private.",
+    )
     if not drawn or ladders is None:
-        return Section("The drawn networks")
+        return section
     rows: list[list[Cell]] = []
     for declared in MEASURES:
         values = [declared.of(each.measures) for each in drawn]
@@ -330,9 +338,5 @@ def _measures(
     rows.append(triangles + ["–"] * (len(drawn) > 1))
     columns = ["measure", "mean" if len(drawn) > 1 else "value"] + ["range"] * (len(drawn) > 1)
     caption = f"Triangles: of the first network; the sketch's noisy answer is {target}."
-    return Section(
-        "The drawn networks",
-        "Measures of the networks drawn from the sketch. The original is not shown: its figures "
-        "are private.",
-        tables=[Panel("", ChartTable(columns, rows), caption)],
-    )
+    section.tabulate(columns, rows, caption)
+    return section

@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie.data import Graph, Ratings
 from coterie.report.charts import heatmap
-from coterie.report.page import Fact, Figure, Page, Section, Verdict, written
+from coterie.report.page import Fact, Page, Section, Verdict, written
 from coterie.report.rating_groups import (
     Side,
     group_sections,
@@ -82,18 +82,15 @@ def _of_graph(model: Any, graph: Graph) -> tuple[str, list[Fact], list[Section]]
     section = membership_section(memberships, Side(graph.ids, graph.degrees), "nodes", "group")
     probabilities = theta if theta.ndim == 2 else theta[..., -1]
     order = np.argsort(-memberships.sum(0), kind="stable")[:_MOST_GROUPS]
-    names = [f"{i}" for i in order]
     chart = heatmap(
         probabilities[np.ix_(order, order)],
-        names,
-        names,
+        [f"{i}" for i in order],
         value="probability of an edge",
         log=True,
         description=f"Probability of an edge between {len(order)} groups.",
         row_title="group",
     )
-    title = "Probability of an edge between groups"
-    section.figures.append(Figure(title, chart, "Largest group first."))
+    section.draw("Probability of an edge between groups", chart, "Largest group first.")
     return finding, facts, [section]
 
 

@@ -26,7 +26,7 @@ from coterie.anonymize.draw.classes import (
     separate_small_components,
 )
 from coterie.anonymize.draw.degrees import group_degrees
-from coterie.anonymize.draw.sbm import CellModel
+from coterie.anonymize.draw.models import CellModel
 from coterie.data import Graph
 
 

@@ -17,7 +17,7 @@ from coterie.anonymize.features.weights import (
 )
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.kernels.graphs.common_neighbours import shared_weight
+from coterie.kernels.graphs.triangles import shared_weight
 
 
 def test_draw_keeps_weights_and_strengths(planted, weighted: Graph) -> None:

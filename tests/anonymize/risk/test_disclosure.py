@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests import reference
 
 from coterie.anonymize.draw.classes import Classes, occupied_cells
-from coterie.anonymize.draw.sbm import CellModel
+from coterie.anonymize.draw.models import CellModel
 from coterie.anonymize.risk.disclosure import (
     cell_densities,
     cell_disclosure,

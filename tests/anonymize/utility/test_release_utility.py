@@ -18,10 +18,11 @@ from coterie.anonymize.utility.community_utility import (
     assess_communities,
 )
 from coterie.anonymize.utility.measures import Measures, measure
-from coterie.anonymize.utility.release_utility import assess_utility, mean_and_spread
-from coterie.anonymize.utility.tolerances import (
+from coterie.anonymize.utility.release_utility import (
+    assess_utility,
     communities_not_kept,
     further_not_kept,
+    mean_and_spread,
     properties_not_kept,
 )
 from coterie.data import Graph

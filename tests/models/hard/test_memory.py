@@ -8,7 +8,7 @@ import pytest
 import coterie as ct
 from coterie.base import machine
 from coterie.base.errors import InputError
-from coterie.models.hard import memory
+from coterie.models.hard import validation as memory
 from coterie.models.hard.costs import directed, simple
 
 

@@ -20,7 +20,7 @@ from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.draw.degrees import draw_around_means
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.kernels.graphs.common_neighbours import shared_weight
+from coterie.kernels.graphs.triangles import shared_weight
 
 _POOL = 50  # times the class size: edges from which a block pair has weights of its own
 _MOST_GROUPS = 200

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from coterie.anonymize.figures import FURTHER_MEASURES, FigureRow, Private
 from coterie.anonymize.utility.centrality import (
@@ -22,6 +21,7 @@ from coterie.anonymize.utility.measures import (
     Measures,
     compare,
     eigenvalue_tolerance,
+    extreme_eigenvalues,
 )
 from coterie.anonymize.utility.resilience import (
     CutPoints,
@@ -186,19 +186,6 @@ def smallest_eigenvalue(graph: Graph) -> float:
     start = np.random.default_rng(0).standard_normal(graph.n_nodes)
     # Long paths have eigenvalues so close together that the usual precision would take hours.
     first = (20, min(eigenvalue_tolerance(graph), 1e-3))
-    for basis, tolerance in (first, (min(_LARGE_BASIS, graph.n_nodes), 1e-2)):
-        try:
-            values = eigsh(
-                graph.csr,
-                1,
-                which="SA",
-                v0=start,
-                ncv=basis,
-                maxiter=_RESTARTS,
-                tol=tolerance,
-                return_eigenvectors=False,
-            )
-            break
-        except ArpackNoConvergence as stopped:
-            values = stopped.eigenvalues
+    attempts = [first, (min(_LARGE_BASIS, graph.n_nodes), 1e-2)]
+    values = extreme_eigenvalues(graph, 1, "SA", start, _RESTARTS, attempts)
     return float(values[0]) if len(values) else float("nan")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -186,23 +187,40 @@ def spectrum(graph: Graph, count: int = _SPECTRUM) -> list[float]:
     else:
         start = np.ones(graph.n_nodes) / np.sqrt(graph.n_nodes)
         restarts = int(np.clip(_RESTART_WORK // graph.n_nodes, _FEWEST_RESTARTS, _RESTARTS))
-        for tolerance in (eigenvalue_tolerance(graph), _RESIDUALS[-1][1]):
-            try:
-                values = eigsh(
-                    graph.csr,
-                    count,
-                    which="LA",
-                    v0=start,
-                    # Large, because eigenvalues of random graphs are close together
-                    ncv=min(4 * count, graph.n_nodes),
-                    maxiter=restarts,
-                    tol=tolerance,
-                    return_eigenvectors=False,
-                )
-                break
-            except ArpackNoConvergence as stopped:
-                values = stopped.eigenvalues
+        basis = min(4 * count, graph.n_nodes)  # large: those of random graphs are close together
+        attempts = [(basis, eigenvalue_tolerance(graph)), (basis, _RESIDUALS[-1][1])]
+        values = extreme_eigenvalues(graph, count, "LA", start, restarts, attempts)
     return [float(v) for v in np.sort(values)[::-1][:count]]
+
+
+def extreme_eigenvalues(
+    graph: Graph,
+    count: int,
+    which: str,
+    start: np.ndarray,
+    restarts: int,
+    attempts: Sequence[tuple[int, float]],
+) -> np.ndarray:
+    """Return eigenvalues of one end of the spectrum; `attempts` are sizes of a basis and residuals.
+
+    The first attempt that converges counts; if none does, what the last one found.
+    """
+    for basis, tolerance in attempts:
+        try:
+            values = eigsh(
+                graph.csr,
+                count,
+                which=which,
+                v0=start,
+                ncv=basis,
+                maxiter=restarts,
+                tol=tolerance,
+                return_eigenvectors=False,
+            )
+            break
+        except ArpackNoConvergence as stopped:
+            values = stopped.eigenvalues
+    return np.asarray(values)
 
 
 def eigenvalue_tolerance(graph: Graph) -> float:

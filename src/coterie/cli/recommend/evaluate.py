@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import (
-    write_page,
-)
+from coterie.cli.fitting import write_page
 from coterie.cli.reading import RATINGS, load_ratings
-from coterie.cli.recommend.options import (
-    load_features,
-    make_estimator,
-    say_coverage,
-)
+from coterie.cli.recommend.options import load_features, make_estimator, say_coverage
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -160,34 +154,26 @@ def _write_report(
 
 
 def _show(session: Session, found: Evaluation) -> None:
-    from rich.table import Table
-
     from coterie.recommend.metrics import RankingMetrics
 
-    several = len(found.folds) > 1
-    table = Table(box=None)
-    table.add_column("")
-    table.add_column("mean", justify="right")
-    if several:
-        table.add_column("std", justify="right")
-        for number in range(len(found.folds)):
-            table.add_column(f"fold {number + 1}", justify="right")
-    spreads, folds = asdict(found.spreads), [asdict(metrics) for metrics in found.folds]
-    means = asdict(found.means)
+    parts = {"mean": asdict(found.means)}
+    if len(found.folds) > 1:
+        parts["std"] = asdict(found.spreads)
+        parts |= {f"fold {n}": asdict(metrics) for n, metrics in enumerate(found.folds, 1)}
+    rows = []
     for name in found.names:
-        mean = means[name]
-        cells = [mean, spreads[name], *(fold[name] for fold in folds)] if several else [mean]
         digits = 1 if name == "entropy" else 4
-        table.add_row(name.replace("_", " "), *(f"{cell:,.{digits}f}" for cell in cells))
-    session.show(table)
+        cells = (f"{part[name]:,.{digits}f}" for part in parts.values())
+        rows.append((name.replace("_", " "), *cells))
+    session.show_table(rows, "", *parts, right=list(parts))
     if not found.ranked:
         session.say(
             "rankings were not measured: no test item is relevant and has ratings in training "
             "(--order rating also ranks items without ratings)"
         )
     elif len(found.rankings) > 1:
-        lengths = Table("rankings", *(f"first {n}" for n in found.rankings), box=None)
-        for name in RankingMetrics._fields:
-            cells = [f"{getattr(ranking, name):,.4f}" for ranking in found.rankings.values()]
-            lengths.add_row(name.replace("_", " "), *cells)
-        session.show(lengths)
+        rows = [
+            (name.replace("_", " "), *(f"{getattr(r, name):,.4f}" for r in found.rankings.values()))
+            for name in RankingMetrics._fields
+        ]
+        session.show_table(rows, "rankings", *(f"first {n}" for n in found.rankings))

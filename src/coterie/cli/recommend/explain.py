@@ -5,12 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.recommend.options import (
-    check_known,
-    id_as_in_data,
-    load_model,
-    load_titles,
-)
+from coterie.cli.recommend.options import check_known, id_as_in_data, load_model, load_titles
 from coterie.cli.session import Session, command
 
 
@@ -29,8 +24,6 @@ def run(
 
     Example: coterie recommend explain films.model --user 42 --item 7
     """
-    from rich.text import Text  # plain text: a title such as "[rec]" is not markup
-
     from coterie.recommend.explanation import group_labels
 
     recommender = load_model(model)
@@ -42,7 +35,7 @@ def run(
     ranking = recommender.explain_ranking(explanation.user, explanation.item)
     lines = [*explanation.words(title_of), *ranking.words(title_of)]
     for line in lines:
-        session.show(Text(line))
+        session.show(line)
     contributions = []
     for term in explanation.contributions:
         user_group, item_group = group_labels(term)

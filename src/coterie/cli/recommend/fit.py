@@ -5,15 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import (
-    checkpoint_arguments,
-    engine_of,
-)
+from coterie.cli.fitting import checkpoint_arguments, engine_of
 from coterie.cli.reading import RATINGS, load_ratings, load_shards
-from coterie.cli.recommend.options import (
-    load_features,
-    make_estimator,
-)
+from coterie.cli.recommend.options import load_features, make_estimator
 from coterie.cli.session import Session, command, stopwatch
 
 
@@ -74,19 +68,13 @@ def run(
         "interrupted": session.interrupted,
         "out": str(out),
     }
-    _show(session, result)
+    ending = " (interrupted; the best result so far was kept)" if session.interrupted else ""
+    rows = [(name, f"{result[name]:,}") for name in ("users", "items", "ratings")]
+    rows += [
+        ("entropy", f"{fitted.entropy_:,.1f} nats (training ratings)"),
+        ("iterations", f"{result['iterations']:,}{ending}"),
+        ("seconds", f"{taken:.2f}"),
+        ("model file", str(out)),
+    ]
+    session.show_table(rows)
     return result
-
-
-def _show(session: Session, result: JsonObject) -> None:
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None)
-    for name in ("users", "items", "ratings"):
-        table.add_row(name, f"{result[name]:,}")
-    table.add_row("entropy", f"{result['entropy']:,.1f} nats (training ratings)")
-    ending = " (interrupted; the best result so far was kept)" if result["interrupted"] else ""
-    table.add_row("iterations", f"{result['iterations']:,}{ending}")
-    table.add_row("seconds", f"{result['seconds']:.2f}")
-    table.add_row("model file", result["out"])
-    session.show(table)

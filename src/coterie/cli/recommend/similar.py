@@ -32,9 +32,6 @@ def run(
 
     Example: coterie recommend similar films.model --item 7 -n 5
     """
-    from rich.table import Table
-    from rich.text import Text  # plain text: a title such as "[rec]" is not markup
-
     if (item is None) == (user is None):
         raise InputError("give either --item ID or --user ID")
     recommender = load_model(model)
@@ -44,24 +41,15 @@ def run(
         wanted = id_as_in_data(recommender.users_, user)
         found = recommender.similar_users(wanted, n)
         rows: list[JsonObject] = [{"user": other, "likeness": x} for other, x in found]
-        session.show(Text(f"Users similar to {wanted}:"))
-        table = Table("user", "similarity", box=None)
-        for row in rows:
-            table.add_row(Text(str(row["user"])), f"{row['likeness']:.3f}")
-        session.show(table)
-        return {"user": wanted, "users": rows}
-    assert item is not None
-    wanted = id_as_in_data(recommender.items_, item)
-    items = [
-        item_row(other, title_of, likeness=similarity)
-        for other, similarity in recommender.similar_items(wanted, n)
-    ]
-    session.show(Text(f"Items similar to {title_of.get(wanted, wanted)}:"))
-    table = Table(box=None)
-    for name in ("item", "title", "similarity") if title_of else ("item", "similarity"):
-        table.add_column(name)
-    for row in items:
-        title = [Text(row.get("title", ""))] if title_of else []
-        table.add_row(Text(str(row["item"])), *title, f"{row['likeness']:.3f}")
-    session.show(table)
-    return {"item": wanted, "items": items}
+        columns, title_of = ["user"], {}
+    else:
+        assert item is not None
+        wanted = id_as_in_data(recommender.items_, item)
+        found = recommender.similar_items(wanted, n)
+        rows = [item_row(other, title_of, likeness=x) for other, x in found]
+        columns = ["item", "title"] if title_of else ["item"]
+    kind = columns[0]
+    session.show(f"{kind.capitalize()}s similar to {title_of.get(wanted, wanted)}:")
+    shown = ((*(row.get(c, "") for c in columns), f"{row['likeness']:.3f}") for row in rows)
+    session.show_table(shown, *columns, "similarity")
+    return {kind: wanted, f"{kind}s": rows}

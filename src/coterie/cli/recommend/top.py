@@ -209,20 +209,17 @@ def _fold_in(
 
 
 def _show(session: Session, who: Any, items: list[JsonObject], likes: bool, order: str) -> None:
-    from rich.table import Table
-    from rich.text import Text  # plain text: a title such as "[rec]" is not markup
-
-    session.show(Text(f"Best items for {'the' if who == _NEW_USER else 'user'} {who}:"))
-    table = Table(box=None)
-    table.add_column("item")
-    titled = any("title" in row for row in items)
-    if titled:
-        table.add_column("title")
-    if order != "rating":
-        table.add_column("score", justify="right")
-    table.add_column("P(like)" if likes else "rating", justify="right")
-    for row in items:
-        title = [Text(row.get("title", ""))] if titled else []
-        score = [f"{row['score']:.2f}"] if order != "rating" else []
-        table.add_row(Text(str(row["item"])), *title, *score, f"{row['rating']:.2f}")
-    session.show(table)
+    session.show(f"Best items for {'the' if who == _NEW_USER else 'user'} {who}:")
+    rated = "P(like)" if likes else "rating"
+    titled, scored = any("title" in row for row in items), order != "rating"
+    rows = (
+        (
+            row["item"],
+            *([row.get("title", "")] if titled else []),
+            *([f"{row['score']:.2f}"] if scored else []),
+            f"{row['rating']:.2f}",
+        )
+        for row in items
+    )
+    columns = ("item", *["title"] * titled, *["score"] * scored, rated)
+    session.show_table(rows, *columns, right=("score", rated))

@@ -44,7 +44,6 @@ _FOREIGN = (
     ),
     _Foreign("a NumPy array", "use Graph.from_numpy in Python, or save CSV", "\x93NUMPY"),
     _Foreign("an HTML page", "download the file itself", r"<!doctype html|<html|<head|<body"),
-    _Foreign("GEXF", _AS_GRAPHML, r"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<gexf", (".gexf",)),
     _Foreign(
         "a Graphviz (.dot) file",
         _AS_GRAPHML,
@@ -59,7 +58,7 @@ _FOREIGN = (
     ),
 )
 _ZIP = _Foreign("a zip archive", "unpack it, and give one of the files in it")
-_XML = _Foreign("XML, but not GraphML", _AS_GRAPHML)
+_XML = _Foreign("XML, but neither GraphML nor GEXF", _AS_GRAPHML)
 
 
 def find_format(path: PathLike, format: str | None, allowed: Sequence[Format]) -> Format:

@@ -18,7 +18,7 @@ import numpy as np
 
 from coterie.kernels.anonymize.wiring import count_in_cell, has_room, join_pair
 from coterie.kernels.graphs.pairs import contains, insert, new_table, pair_key
-from coterie.kernels.graphs.union_find import root_of
+from coterie.kernels.graphs.resilience import root_of
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import below, stream, uniform
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels.graphs.union_find import root_of
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.random import stream, uniform
 
@@ -113,3 +112,12 @@ def cut_points_and_bridges(indptr, indices):
             v = up
         cuts[root] = children > 1
     return np.int64(cuts.sum()), bridges
+
+
+@njit(forceinline=True, cache=True)
+def root_of(parent, v):
+    """Return the node that stands for the component of v; paths are halved on the way."""
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v

@@ -35,7 +35,7 @@ from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.additive.sampling import KIND, AdditiveFitState, sample_chains
 from coterie.models.additive.side_information import SideInformation
 from coterie.models.additive.validation import check, factor_count, group_counts, sampling_plan
-from coterie.models.data_digest import digest
+from coterie.models.data_kinds import digest
 from coterie.models.declaration import (
     SEED,
     Ability,

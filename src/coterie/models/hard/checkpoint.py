@@ -23,7 +23,7 @@ from coterie.engine.checkpoint import (
     generator_state,
     pack,
 )
-from coterie.models.data_digest import digest
+from coterie.models.data_kinds import digest
 from coterie.models.hard.costs.interface import Labels, Objective
 from coterie.models.hard.saved_search import Point, SearchSaver, check_labels
 from coterie.models.hard.search import SearchResult
@@ -48,16 +48,8 @@ class UnfinishedHardRun:
     @classmethod
     def of(cls, trace: PaperTrace) -> UnfinishedHardRun:
         """Return what a run needs to continue."""
-        state = trace.state
-        return cls(
-            state.labels,
-            trace.best,
-            state.statistics,
-            trace.lowest,
-            trace.history,
-            trace.seconds,
-            trace.converged,
-        )
+        rest = {name: value for name, value in vars(trace).items() if name != "state"}
+        return cls(labels=trace.state.labels, statistics=trace.state.statistics, **rest)
 
     def trace(self, objective: Objective, n_blocks: tuple[int, ...]) -> PaperTrace:
         """Return the trace with which the search continues this run."""

@@ -27,7 +27,7 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.models.data_digest import data_digest, digest
+from coterie.models.data_kinds import data_digest, digest
 from coterie.models.foreign_data import as_graph, node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, seed_name
 from coterie.models.hard.connected import connect
@@ -161,7 +161,30 @@ class HardClustering(GraphResults, RatingModel):
             raise InputError(
                 f"`engine` is given by name, not by place: {y!r}", remedy="use `engine=`"
             )
-        self._fit(self._own_kind(X), engine, callback, checkpoint, checkpoint_every, resume)
+        data = self._own_kind(X)
+        self.check_request(
+            engine, checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume
+        )
+        rng = as_generator(self.rng)
+        file = RunCheckpoint(KIND)
+        if checkpoint is not None:
+            file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
+        state = file.load(HardFitState) if resume else None
+        data, shards = self._take_data(data)
+        settings = self._settings()
+        with running_engine(engine) as running, self._driver(running) as driver:
+            objective = objective_for(
+                self._edge_model(),
+                data,
+                settings.move_score,
+                running,
+                sequential=settings.is_best,
+                shards=shards,
+            )
+            job = FitJob(objective, data, state or HardFitState(rng), file, driver, callback)
+            self._prepare(job)
+            job.began = time.perf_counter()
+            self._search(job)
         for sentence in self._remarks():
             warnings.warn(sentence, AssumptionWarning, stacklevel=2)
         return self
@@ -367,40 +390,6 @@ class HardClustering(GraphResults, RatingModel):
         return self._edge_model()
 
     # the fit
-
-    def _fit(
-        self,
-        data: Any,
-        engine: str | Engine,
-        callback: Callback,
-        checkpoint: str | PathLike[str] | None,
-        checkpoint_every: int,
-        resume: bool,
-    ) -> None:
-        """Fit to data of coterie's own types."""
-        self.check_request(
-            engine, checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume
-        )
-        rng = as_generator(self.rng)
-        file = RunCheckpoint(KIND)
-        if checkpoint is not None:
-            file = RunCheckpoint(KIND, checkpoint, checkpoint_every, self._fingerprint(data))
-        state = file.load(HardFitState) if resume else None
-        data, shards = self._take_data(data)
-        settings = self._settings()
-        with running_engine(engine) as running, self._driver(running) as driver:
-            objective = objective_for(
-                self._edge_model(),
-                data,
-                settings.move_score,
-                running,
-                sequential=settings.is_best,
-                shards=shards,
-            )
-            job = FitJob(objective, data, state or HardFitState(rng), file, driver, callback)
-            self._prepare(job)
-            job.began = time.perf_counter()
-            self._search(job)
 
     def _own_kind(self, data: Any) -> Any:
         """Return a graph of another library as a `Graph`, for models of graphs."""

@@ -139,58 +139,51 @@ class _Merger:
 
     def cost(self, r: int, s: int) -> float:
         """Return the change of the entropy if r and s are merged."""
-        change = self._inside_merged(r, s) - self._inside(r) - self._inside(s)
-        joint = self.cells[r][s]
-        change -= self._between(joint, self.size[r], self.size[s])
-        if self._degree_corrected:
-            change += _g(self.degree[r] + self.degree[s])
-            change -= _g(self.degree[r]) + _g(self.degree[s])
-        none = _Cell(0.0, 0.0)
-        for t in self.cells[r].keys() | self.cells[s].keys():
-            if t in (r, s):
-                continue
-            a, b = self.cells[r].get(t, none), self.cells[s].get(t, none)
-            n = self.size[t]
-            both = _Cell(a.out + b.out, a.back + b.back)
-            change += self._between(both, self.size[r] + self.size[s], n)
-            change -= self._between(a, self.size[r], n) + self._between(b, self.size[s], n)
-        return change
+        inner, row = self._merged(r, s)
+        size, degree = self.size[r] + self.size[s], self.degree[r] + self.degree[s]
+        change = self._block(inner, size, degree) + self._row(row, size)
+        for one in (r, s):
+            change -= self._block(float(self.inner[one]), self.size[one], self.degree[one])
+            change -= self._row(self.cells[one], self.size[one])
+        return change + self._between(self.cells[r][s], self.size[r], self.size[s])
 
     def merge(self, r: int, s: int) -> None:
         """Merge s into r."""
-        joint = self.cells[r].pop(s)
-        self.cells[s].pop(r)
-        self.inner[r] += self.inner[s] + joint.out + joint.back
+        self.inner[r], self.cells[r] = self._merged(r, s)
         self.size[r] += self.size[s]
         self.degree[r] += self.degree[s]
-        for t, cell in self.cells[s].items():
-            old = self.cells[r].get(t, _Cell(0.0, 0.0))
-            total = _Cell(old.out + cell.out, old.back + cell.back)
-            self.cells[r][t] = total
-            self.cells[t][r] = _Cell(total.back, total.out)
+        for t in self.cells[s].keys() - {r}:
             del self.cells[t][s]
+        for t, cell in self.cells[r].items():
+            self.cells[t][r] = _Cell(cell.back, cell.out)
         self.cells[s] = {}
+
+    def _merged(self, r: int, s: int) -> tuple[float, dict[int, _Cell]]:
+        """Return the inner edges and the row of r and s as one block."""
+        row = {t: cell for t, cell in self.cells[r].items() if t != s}
+        for t, cell in self.cells[s].items():
+            if t != r:
+                old = row.get(t, _Cell(0.0, 0.0))
+                row[t] = _Cell(old.out + cell.out, old.back + cell.back)
+        return float(self.inner[r] + self.inner[s]) + sum(self.cells[r][s]), row
 
     @property
     def _degree_corrected(self) -> bool:
         return self.objective not in ("simple", "directed", "weighted")
+
+    def _row(self, row: dict[int, _Cell], size: float) -> float:
+        """Return the entropy of the cells between a block and all others."""
+        return sum(self._between(cell, size, self.size[t]) for t, cell in row.items())
 
     def _between(self, cell: _Cell, n: float, m: float) -> float:
         if self.ordered:
             return self._cell(cell.out, n * m) + self._cell(cell.back, n * m)
         return self._cell(cell.out + cell.back, n * m)
 
-    def _inside(self, r: int) -> float:
-        return self._own(float(self.inner[r]), self.size[r])
-
-    def _inside_merged(self, r: int, s: int) -> float:
-        joint = self.cells[r][s]
-        edges = float(self.inner[r] + self.inner[s]) + joint.out + joint.back
-        return self._own(edges, self.size[r] + self.size[s])
-
-    def _own(self, edges: float, n: float) -> float:
+    def _block(self, edges: float, n: float, degree: float) -> float:
+        """Return the entropy of the edges inside a block, and of its degrees."""
         if self._degree_corrected:
-            return -_g(2 * edges) / 2
+            return _g(degree) - _g(2 * edges) / 2
         return self._cell(edges, n * (n - 1) * (1.0 if self.ordered else 0.5))
 
     def _cell(self, d: float, pairs: float) -> float:

@@ -24,9 +24,8 @@ from coterie.models.declaration import (
 from coterie.models.hard.clustering import FitJob, HardClustering
 from coterie.models.hard.costs import OBJECTIVES
 from coterie.models.hard.graph_results import ClusteringFacts
-from coterie.models.hard.memory import check_memory
 from coterie.models.hard.search import SEARCH_PARAMETERS
-from coterie.models.hard.validation import require_number_of_blocks
+from coterie.models.hard.validation import check_memory, require_number_of_blocks
 
 _POINTS_START = "The result is the best of ten descents from random labels"
 

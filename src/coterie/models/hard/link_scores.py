@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.data import Graph
-from coterie.kernels.graphs.common_neighbours import best_two_steps, shared_weight
+from coterie.kernels.graphs.triangles import best_two_steps, shared_weight
 
 PRIOR_EDGES = 0.3  # C: edges per pair of blocks
 PRIOR_DEGREE = 0.5  # A: edges per node

@@ -18,7 +18,7 @@ from coterie.data import Graph, Ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
-from coterie.models.data_digest import data_digest
+from coterie.models.data_kinds import data_digest
 from coterie.models.declaration import (
     SEED,
     Ability,

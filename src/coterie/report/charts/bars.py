@@ -8,22 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.base.number_text import short
-from coterie.report.charts.drawing import (
-    WIDTH,
-    Cell,
-    Chart,
-    ChartTable,
-    clip,
-    empty,
-    frame,
-    label,
-    legend,
-    line,
-    rect,
-    text_width,
-    with_tooltip,
-    wrap,
-)
+from coterie.report.charts import drawing as svg
+from coterie.report.charts.drawing import WIDTH, Cell, Chart, ChartTable
 from coterie.report.charts.scales import Scale
 
 _LEFT = 150.0  # widest name that is written to the left of its bars
@@ -49,14 +35,14 @@ def bars(
         [[name, *(float(values[i]) for values in groups.values())] for i, name in enumerate(names)],
     )
     if not names or not groups:
-        return empty(description, table)
+        return svg.empty(description, table)
     classes = [f"s{g}" for g in range(len(groups))]
-    key, top = legend(list(groups), classes, WIDTH) if len(groups) > 1 else ("", 0.0)
-    widest = max(text_width(name) for name in names)
+    key, top = svg.legend(list(groups), classes, WIDTH) if len(groups) > 1 else ("", 0.0)
+    widest = max(svg.text_width(name) for name in names)
     above = names_above or widest > _LEFT
     left = 0.0 if above else widest + 8
     shown = [short(float(v)) for values in groups.values() for v in values]
-    right = max(text_width(text) for text in shown) + 8
+    right = max(svg.text_width(text) for text in shown) + 8
     finite = [float(v) for values in groups.values() for v in values if np.isfinite(v)]
     largest = max([longest or 0.0, *finite])
     scale = Scale(0, largest if largest > 0 else 1.0, left, WIDTH - right)
@@ -66,28 +52,28 @@ def bars(
     y = top + 4
     for i, name in enumerate(names):
         if above:
-            for words in wrap(name, WIDTH):
+            for words in svg.wrap(name, WIDTH):
                 y += _LINE
-                parts.append(label(words, 0, y - 5, "tick"))
+                parts.append(svg.label(words, 0, y - 5, "tick"))
         else:
             middle = y + thick * len(groups) / 2 + 3.5
-            parts.append(label(name, left - 6, middle, "tick", "end"))
+            parts.append(svg.label(name, left - 6, middle, "tick", "end"))
         for g, (group, values) in enumerate(groups.items()):
             if np.isfinite(values[i]):
                 parts.append(_bar(name, group, float(values[i]), scale, y + g * thick, thick, g))
         y += thick * len(groups) + gap
-    return Chart(frame(y + 2, description, *parts, class_="bars"), table)
+    return Chart(svg.frame(y + 2, description, *parts, class_="bars"), table)
 
 
 def _bar(
     name: str, group: str, value: float, scale: Scale, y: float, thick: float, place: int
 ) -> str:
     end = scale(value)
-    return with_tooltip(
+    return svg.with_tooltip(
         f"{name}\n{group}: {short(value, 4)}",
-        rect(scale.start, y, WIDTH - scale.start, thick, "spot"),
-        rect(scale.start, y, max(0.8, end - scale.start), thick - 2, f"bar s{place}", 2),
-        label(short(value), end + 5, y + thick - 4, "value"),
+        svg.rect(scale.start, y, WIDTH - scale.start, thick, "spot"),
+        svg.rect(scale.start, y, max(0.8, end - scale.start), thick - 2, f"bar s{place}", 2),
+        svg.label(short(value), end + 5, y + thick - 4, "value"),
     )
 
 
@@ -131,10 +117,10 @@ def gauges(figures: Sequence[Gauge], *, description: str) -> Chart:
     ]
     table = ChartTable(["measure", "value", "limit", "result"], rows)
     if not figures:
-        return empty(description, table)
+        return svg.empty(description, table)
     step = 76.0
     parts = [_gauge(g, i * step) for i, g in enumerate(figures)]
-    return Chart(frame(len(figures) * step, description, *parts, class_="gauges"), table)
+    return Chart(svg.frame(len(figures) * step, description, *parts, class_="gauges"), table)
 
 
 def _gauge(gauge: Gauge, top: float) -> str:
@@ -145,20 +131,20 @@ def _gauge(gauge: Gauge, top: float) -> str:
     sign = {None: "", True: "✓ ", False: "✗ "}[gauge.holds]
     value = sign + gauge.text(gauge.value)
     marks = [
-        label(clip(gauge.name, WIDTH), 0, top + 15, "name"),
-        label(value, 0, top + 32, f"name {tone}"),
-        rect(0, top + 39, WIDTH - 2, 9, "track", 4),
-        rect(0, top + 39, max(3.0, scale(gauge.value)), 9, f"fill {tone}", 4),
+        svg.label(svg.clip(gauge.name, WIDTH), 0, top + 15, "name"),
+        svg.label(value, 0, top + 32, f"name {tone}"),
+        svg.rect(0, top + 39, WIDTH - 2, 9, "track", 4),
+        svg.rect(0, top + 39, max(3.0, scale(gauge.value)), 9, f"fill {tone}", 4),
     ]
     if gauge.limit is None:
-        marks.append(label("no limit", 0, top + 63, "tick"))
+        marks.append(svg.label("no limit", 0, top + 63, "tick"))
     else:
         at = scale(gauge.limit)
         text = ("at least " if gauge.at_least else "at most ") + gauge.text(gauge.limit)
         anchor = "end" if at > WIDTH / 2 else "start"
         marks += [
-            line(at, at, top + 35, top + 53, "limit"),
-            label(text, at + (3 if anchor == "start" else -3), top + 63, "tick", anchor),
+            svg.line(at, at, top + 35, top + 53, "limit"),
+            svg.label(text, at + (3 if anchor == "start" else -3), top + 63, "tick", anchor),
         ]
     tip = f"{gauge.name}\n{gauge.text(gauge.value)}, {gauge.verdict}"
-    return with_tooltip(tip + (f"\n{gauge.note}" if gauge.note else ""), *marks)
+    return svg.with_tooltip(tip + (f"\n{gauge.note}" if gauge.note else ""), *marks)

@@ -9,19 +9,8 @@ from functools import partial
 import numpy as np
 
 from coterie.base.number_text import short
-from coterie.report.charts.drawing import (
-    WIDTH,
-    Cell,
-    Chart,
-    ChartTable,
-    clip,
-    empty,
-    frame,
-    label,
-    rect,
-    text_width,
-    with_tooltip,
-)
+from coterie.report.charts import drawing as svg
+from coterie.report.charts.drawing import WIDTH, Cell, Chart, ChartTable
 from coterie.report.charts.scales import extent
 
 _LEVELS = 9
@@ -33,7 +22,7 @@ _MATRIX_COLUMNS = 5
 def heatmap(
     values: np.ndarray,
     rows: Sequence[str],
-    columns: Sequence[str],
+    columns: Sequence[str] | None = None,
     *,
     value: str,
     description: str,
@@ -45,15 +34,16 @@ def heatmap(
 ) -> Chart:
     """Draw cells in nine strengths of one colour, or of two if values have both signs.
 
-    NaN, and 0 with `log`, stay empty.
+    NaN, and 0 with `log`, stay empty. Without `columns`, they have the names of the rows.
     """
+    columns = rows if columns is None else columns
     values = np.asarray(values, np.float64)
     table = table or _matrix(values, rows, columns, row_title, column_title, value)
     span = extent([values], log=log)
     if span is None:
-        return empty(description, table)
+        return svg.empty(description, table)
     named = any(rows)
-    left = min(130.0, max(text_width(r) for r in rows) + 8) if named else 14.0
+    left = min(130.0, max(svg.text_width(r) for r in rows) + 8) if named else 14.0
     above = (16.0 if column_title else 0.0) + (18.0 if len(columns) <= _READABLE else 6.0)
     size = (WIDTH - left - 2) / len(columns)
     tall = min(size, 34.0) if len(columns) <= _READABLE else size
@@ -64,17 +54,19 @@ def heatmap(
         _levels(np.abs(values), (0.0, span[1]), log) if diverging else _levels(values, span, log)
     )
     numbers = _numbers(values, size, log)
-    parts = [label(column_title, WIDTH, 12, "axis", "end")] if column_title else []
+    parts = [svg.label(column_title, WIDTH, 12, "axis", "end")] if column_title else []
     if len(columns) <= _READABLE:
         parts += [
-            label(clip(c, size), left + (j + 0.5) * size, above - 5, "tick", "middle")
+            svg.label(svg.clip(c, size), left + (j + 0.5) * size, above - 5, "tick", "middle")
             for j, c in enumerate(columns)
         ]
     every = max(1, math.ceil(13 / tall))
     for i, name in enumerate(rows):
         if named and i % every == 0:
             parts.append(
-                label(clip(name, left - 8), left - 5, above + (i + 0.5) * tall + 4, "tick", "end")
+                svg.label(
+                    svg.clip(name, left - 8), left - 5, above + (i + 0.5) * tall + 4, "tick", "end"
+                )
             )
         for j, level in enumerate(levels[i]):
             if level:
@@ -84,9 +76,9 @@ def heatmap(
                 place = (left + j * size, above + i * tall, size, tall)
                 parts.append(_cell(text, numbers[i][j], level, side, *place))
     bottom = above + len(rows) * tall
-    outline = rect(left, above, size * len(columns), tall * len(rows), "outline")
+    outline = svg.rect(left, above, size * len(columns), tall * len(rows), "outline")
     parts += [outline, _key(span, value, log, left, bottom + 12)]
-    return Chart(frame(bottom + 52, description, *parts, class_="heat"), table)
+    return Chart(svg.frame(bottom + 52, description, *parts, class_="heat"), table)
 
 
 def _levels(values: np.ndarray, span: tuple[float, float], log: bool) -> np.ndarray:
@@ -108,7 +100,7 @@ def _numbers(values: np.ndarray, wide: float, log: bool) -> list[list[str]]:
     for digits in (3, 2):
         places = max(0, digits - 1 - math.floor(math.log10(largest)))
         write = partial(short, digits=digits) if log else f"{{:.{places}f}}".format
-        if all(text_width(write(float(v))) < wide for v in shown):
+        if all(svg.text_width(write(float(v))) < wide for v in shown):
             return [[write(float(v)) for v in row] for row in values]
     return [[""] * values.shape[1]] * len(values)
 
@@ -117,11 +109,11 @@ def _cell(
     tip: str, text: str, level: int, side: str, x: float, y: float, wide: float, tall: float
 ) -> str:
     class_ = f"cell {side}q{level}"
-    marks = [rect(x, y, float(wide), float(tall), class_)]
+    marks = [svg.rect(x, y, float(wide), float(tall), class_)]
     if text:
         strong = "value on" if level >= _STRONG else "value"
-        marks.append(label(text, x + wide / 2, y + tall / 2 + 4, strong, "middle"))
-    return with_tooltip(tip, *marks)
+        marks.append(svg.label(text, x + wide / 2, y + tall / 2 + 4, strong, "middle"))
+    return svg.with_tooltip(tip, *marks)
 
 
 def _key(span: tuple[float, float], value: str, log: bool, left: float, y: float) -> str:
@@ -133,14 +125,14 @@ def _key(span: tuple[float, float], value: str, log: bool, left: float, y: float
         else [f"q{q}" for q in range(1, _LEVELS + 1)]
     )
     swatches = [
-        rect(left + i * wide, y, wide, 9, f"cell {class_}") for i, class_ in enumerate(classes)
+        svg.rect(left + i * wide, y, wide, 9, f"cell {class_}") for i, class_ in enumerate(classes)
     ]
     end = left + len(classes) * wide
     return "".join(swatches) + "".join(
         [
-            label(short(span[0]), left, y + 24, "tick"),
-            label(short(span[1]), end, y + 24, "tick", "end"),
-            label(value + (", logarithmic" if log else ""), end + 8, y + 9, "tick"),
+            svg.label(short(span[0]), left, y + 24, "tick"),
+            svg.label(short(span[1]), end, y + 24, "tick", "end"),
+            svg.label(value + (", logarithmic" if log else ""), end + 8, y + 9, "tick"),
         ]
     )
 

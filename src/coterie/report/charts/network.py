@@ -9,20 +9,8 @@ import numpy as np
 from coterie.base.number_text import short
 from coterie.data import Graph
 from coterie.report.block_matrix import density_between
-from coterie.report.charts.drawing import (
-    WIDTH,
-    Cell,
-    Chart,
-    ChartTable,
-    circle,
-    clip,
-    empty,
-    frame,
-    label,
-    tag,
-    text_width,
-    with_tooltip,
-)
+from coterie.report.charts import drawing as svg
+from coterie.report.charts.drawing import WIDTH, Cell, Chart, ChartTable
 from coterie.report.network_layout import BLOCKS_HEIGHT, place_blocks, place_nodes
 
 MOST_NODES = 3_000  # above, the blocks are drawn instead of the nodes
@@ -80,7 +68,7 @@ def network_drawing(
     )
     columns = ["node", "block", "edges"]
     if not graph.n_nodes:
-        return empty(description, ChartTable(columns, []))
+        return svg.empty(description, ChartTable(columns, []))
     if graph.n_nodes > MOST_NODES:
         return _drawn_blocks(graph, labels, description)
     place = _without_strays(place_nodes(graph, seed=seed))
@@ -105,7 +93,7 @@ def network_drawing(
     faint = 1 + min(3, len(lines) // 1_500)
     # Hubs first, leaves on top: a leaf would disappear behind a hub.
     circles = [
-        with_tooltip(
+        svg.with_tooltip(
             f"{names[v]}\nblock {labels[v]}\n{degree[v]:,} edges",
             f'<circle cx="{x[v]:.1f}" cy="{y[v]:.1f}" r="{radius[v]:.2g}" '
             f'class="{_class(int(style[v]))}"/>',
@@ -113,15 +101,15 @@ def network_drawing(
         for v in order.tolist()
     ]
     rows: list[list[Cell]] = [[names[v], int(labels[v]), int(degree[v])] for v in hubs[:_LISTED]]
-    svg = frame(
+    drawn = svg.frame(
         height,
         description,
-        tag("path", d="".join(lines), class_=f"link f{faint}") if lines else "",
+        svg.tag("path", d="".join(lines), class_=f"link f{faint}") if lines else "",
         *circles,
         *_hub_names(names, hubs, x, y, radius, height),
         class_="network nodes",
     )
-    return Chart(svg, ChartTable(columns, rows))
+    return Chart(drawn, ChartTable(columns, rows))
 
 
 def _class(style: int) -> str:
@@ -178,9 +166,9 @@ def _hub_names(
     large: list[tuple[float, float, float, float]] = []  # of the main names, on a narrow screen
     written = []
     for v in hubs[: 4 * _NAMES].tolist():
-        name = clip(names[v], _LONGEST_NAME)
+        name = svg.clip(names[v], _LONGEST_NAME)
         main = len(large) < _MAIN_NAMES
-        wide = text_width(name)
+        wide = svg.text_width(name)
         font = _FONT if main else _SMALL_FONT
         wide *= font / _FONT
         right = x[v] + radius[v] + 1.5
@@ -197,7 +185,7 @@ def _hub_names(
         taken.append(box)
         at = right if fits else x[v] - radius[v] - 1.5
         class_ = "hub" if main else "hub minor"
-        written.append(label(name, at, y[v] + 2.2, class_, None if fits else "end"))
+        written.append(svg.label(name, at, y[v] + 2.2, class_, None if fits else "end"))
         if len(written) == _NAMES:
             break
     return written
@@ -247,14 +235,14 @@ def block_graph(
     """Draw blocks (sizes in nodes) and the strongest connections of each."""
     sizes, density = np.asarray(sizes, np.float64), np.asarray(density, np.float64)
     if not len(sizes):
-        return empty(description, ChartTable(["block", "block", measure], []))
+        return svg.empty(description, ChartTable(["block", "block", measure], []))
     first, second = _strongest(density)
     weight = density[first, second]
     strength = _ranks(weight)
     radius = _radii(sizes)
     place = place_blocks(first, second, strength, radius)
     lines = [
-        with_tooltip(
+        svg.with_tooltip(
             f"{names[a]} – {names[b]}\n{measure}: {short(float(w))}",
             _line(place[a], place[b], f"tie t{int(level)}"),
             _line(place[a], place[b], "wide"),
@@ -263,11 +251,11 @@ def block_graph(
     ]
     inner = _ranks(np.diag(density))
     circles = [
-        with_tooltip(
+        svg.with_tooltip(
             f"{names[i]}\n{short(sizes[i], 6)} nodes\n{measure} inside: {short(density[i, i])}",
-            circle(place[i, 0], place[i, 1], radius[i], "under"),
-            circle(place[i, 0], place[i, 1], radius[i], f"block b{inner[i]}"),
-            label(
+            svg.circle(place[i, 0], place[i, 1], radius[i], "under"),
+            svg.circle(place[i, 0], place[i, 1], radius[i], f"block b{inner[i]}"),
+            svg.label(
                 names[i].removeprefix("block "), place[i, 0], place[i, 1] + 4, "inside", "middle"
             ),
         )
@@ -278,8 +266,8 @@ def block_graph(
     ]
     rows.sort(key=lambda row: -float(row[2] or 0))
     height = float((place[:, 1] + radius).max()) + 3 if len(sizes) > 1 else BLOCKS_HEIGHT
-    svg = frame(height, description, *lines, *circles, class_="network")
-    return Chart(svg, ChartTable(["block", "block", measure], rows))
+    drawn = svg.frame(height, description, *lines, *circles, class_="network")
+    return Chart(drawn, ChartTable(["block", "block", measure], rows))
 
 
 def _strongest(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -311,6 +299,6 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _line(a: np.ndarray, b: np.ndarray, class_: str) -> str:
-    return tag(
+    return svg.tag(
         "line", x1=float(a[0]), y1=float(a[1]), x2=float(b[0]), y2=float(b[1]), class_=class_
     )

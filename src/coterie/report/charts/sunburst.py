@@ -7,17 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coterie.report.charts.drawing import (
-    WIDTH,
-    Cell,
-    Chart,
-    ChartTable,
-    empty,
-    frame,
-    label,
-    tag,
-    with_tooltip,
-)
+from coterie.report.charts import drawing as svg
+from coterie.report.charts.drawing import WIDTH, Cell, Chart, ChartTable
 
 _HOLE = 26.0  # radius of the empty centre
 _SMALLEST = 0.004  # arcs below this share of the circle are not drawn one by one
@@ -30,7 +21,7 @@ def sunburst(levels: Sequence[np.ndarray], *, description: str) -> Chart:
     must lie inside one block of the next. The angle of a block is its share of the nodes."""
     columns = ["level", "block", "nodes", "part of block"]
     if not levels or not len(levels[0]):
-        return empty(description, ChartTable(columns, []))
+        return svg.empty(description, ChartTable(columns, []))
     n, depth = len(levels[0]), len(levels)
     order = np.lexsort(tuple(levels))  # sorted by the largest blocks first
     size = WIDTH
@@ -53,7 +44,7 @@ def sunburst(levels: Sequence[np.ndarray], *, description: str) -> Chart:
                 continue
             hue = 360.0 * hues[int(top[a])] / max(len(hues), 1)
             light = 62 + 6 * (i % 3)
-            path = tag(
+            path = svg.tag(
                 "path",
                 d=_arc(size / 2, inner, inner + width - 1.5, a / n, b / n),
                 style=f"fill:hsl({hue:.0f} 55% {light}%);stroke:none",
@@ -64,7 +55,7 @@ def sunburst(levels: Sequence[np.ndarray], *, description: str) -> Chart:
             r = inner + width / 2
             text = (
                 [
-                    label(
+                    svg.label(
                         str(block),
                         size / 2 + r * math.cos(middle),
                         size / 2 + r * math.sin(middle) + 4,
@@ -75,10 +66,11 @@ def sunburst(levels: Sequence[np.ndarray], *, description: str) -> Chart:
                 if b - a >= _LABELLED * n and width > 16
                 else []
             )
-            parts.append(with_tooltip(tip, path, *text))
+            parts.append(svg.with_tooltip(tip, path, *text))
     rows.sort(key=lambda row: (-int(row[0] or 0), -int(row[2] or 0)))
     return Chart(
-        frame(size, description, *parts, class_="sunburst"), ChartTable(columns, rows[:_MOST_ROWS])
+        svg.frame(size, description, *parts, class_="sunburst"),
+        ChartTable(columns, rows[:_MOST_ROWS]),
     )
 
 

@@ -10,22 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.base.number_text import short
-from coterie.report.charts.drawing import (
-    WIDTH,
-    Cell,
-    Chart,
-    ChartTable,
-    circle,
-    empty,
-    frame,
-    label,
-    legend,
-    line,
-    rect,
-    tag,
-    text_width,
-    with_tooltip,
-)
+from coterie.report.charts import drawing as svg
+from coterie.report.charts.drawing import WIDTH, Cell, Chart, ChartTable
 from coterie.report.charts.scales import Scale, extent, thin
 
 _MOST_POINTS = 80
@@ -92,11 +78,11 @@ def xy(
     marks = np.array([r.value for r in references])
     up = extent([*lows, *highs, marks], log=y.log)
     if across is None or up is None:
-        return empty(description, table)
+        return svg.empty(description, table)
     names = [d.name for d in drawn] + [r.name for r in references]
     classes = [d.class_ for d in drawn] + [f"ref r{i % 3}" for i in range(len(references))]
     dots = [d.kind == "points" for d in drawn] + [False] * len(references)
-    key, top = legend(names, classes, WIDTH, dots=dots) if len(names) > 1 else ("", 0.0)
+    key, top = svg.legend(names, classes, WIDTH, dots=dots) if len(names) > 1 else ("", 0.0)
     y_scale = Scale(*_with_margin(up, y), height - 40, top + 26, log=y.log)
     grid, left = _y_axis(y_scale, y.title, top, 5)
     x_scale = Scale(*_bounds(across, x), left, WIDTH - 14, log=x.log)
@@ -109,7 +95,7 @@ def xy(
         *(_series(d, x_scale, y_scale) for d in drawn),
         *_tooltips(drawn, x, x_scale, y_scale),
     ]
-    return Chart(frame(height, description, *content, class_="xy"), table)
+    return Chart(svg.frame(height, description, *content, class_="xy"), table)
 
 
 def _prepare(series: Series, colour: int, x_log: bool, y_log: bool) -> _Drawn:
@@ -145,12 +131,12 @@ def _with_margin(found: tuple[float, float], axis: Axis) -> tuple[float, float]:
 def _y_axis(scale: Scale, title: str, top: float, count: int) -> tuple[list[str], float]:
     """Draw the title, the ticks and the grid; return them and the left end of the x axis."""
     ticks = scale.ticks(count)
-    left = max((text_width(text) for _, text in ticks), default=20) + 10
-    parts = [label(title, 0, top + 13, "axis")]
+    left = max((svg.text_width(text) for _, text in ticks), default=20) + 10
+    parts = [svg.label(title, 0, top + 13, "axis")]
     for value, text in ticks:
         at = scale(value)
-        parts.append(line(left, _END, at, at, "grid"))
-        parts.append(label(text, left - 6, at + 4, "tick", "end"))
+        parts.append(svg.line(left, _END, at, at, "grid"))
+        parts.append(svg.label(text, left - 6, at + 4, "tick", "end"))
     return parts, left
 
 
@@ -164,19 +150,19 @@ def _x_axis(
     marked: bool = True,
 ) -> list[str]:
     """Draw the line at `base`, its ticks where their texts do not overlap, and the title."""
-    parts = [line(scale.start, _END, base, base, "base")]
+    parts = [svg.line(scale.start, _END, base, base, "base")]
     taken = -100.0
     for value, text in ticks:
         at = scale(value)
-        half = text_width(text) / 2
+        half = svg.text_width(text) / 2
         at_text = min(at, WIDTH - half)
         if at_text - half < taken:
             continue
         taken = at_text + half + 4
         if marked:
-            parts.append(line(at, at, base, base + 4, "base"))
-        parts.append(label(text, at_text, base + 18, "tick", "middle"))
-    return [*parts, label(title, WIDTH - 14, height - 5, "axis", "end")]
+            parts.append(svg.line(at, at, base, base + 4, "base"))
+        parts.append(svg.label(text, at_text, base + 18, "tick", "middle"))
+    return [*parts, svg.label(title, WIDTH - 14, height - 5, "axis", "end")]
 
 
 def _x_ticks(x_scale: Scale, drawn: Sequence[_Drawn]) -> list[tuple[float, str]]:
@@ -189,13 +175,13 @@ def _x_ticks(x_scale: Scale, drawn: Sequence[_Drawn]) -> list[tuple[float, str]]
 
 def _diagonal(x_scale: Scale, y_scale: Scale) -> str:
     lo, hi = max(x_scale.lo, y_scale.lo), min(x_scale.hi, y_scale.hi)
-    return line(x_scale(lo), x_scale(hi), y_scale(lo), y_scale(hi), "ref r0")
+    return svg.line(x_scale(lo), x_scale(hi), y_scale(lo), y_scale(hi), "ref r0")
 
 
 def _reference(reference: Reference, place: int, y_scale: Scale, left: float) -> str:
     at = y_scale(reference.value)
-    lines = [line(left, _END, at, at, class_) for class_ in (f"ref r{place % 3}", "wide")]
-    return with_tooltip(f"{reference.name}: {short(reference.value, 4)}", *lines)
+    lines = [svg.line(left, _END, at, at, class_) for class_ in (f"ref r{place % 3}", "wide")]
+    return svg.with_tooltip(f"{reference.name}: {short(reference.value, 4)}", *lines)
 
 
 def _series(drawn: _Drawn, x_scale: Scale, y_scale: Scale) -> str:
@@ -204,14 +190,14 @@ def _series(drawn: _Drawn, x_scale: Scale, y_scale: Scale) -> str:
     if drawn.error is not None:
         for a, b, e in zip(drawn.x, drawn.y, drawn.error, strict=True):
             low = b - e if b - e > 0 or not y_scale.log else y_scale.lo
-            parts.append(line(x_scale(a), x_scale(a), y_scale(low), y_scale(b + e)))
-        parts = [tag("g", *parts, class_=f"error {drawn.class_}")]
+            parts.append(svg.line(x_scale(a), x_scale(a), y_scale(low), y_scale(b + e)))
+        parts = [svg.tag("g", *parts, class_=f"error {drawn.class_}")]
     if drawn.kind != "points" and len(places) > 1:
         path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
-        parts.append(tag("path", d=path, class_=f"line {drawn.class_}"))
+        parts.append(svg.tag("path", d=path, class_=f"line {drawn.class_}"))
     if drawn.kind != "line" or len(places) == 1:
-        dots = [circle(a, b, 3.2) for a, b in places]
-        parts.append(tag("g", *dots, class_=f"dot {drawn.class_}"))
+        dots = [svg.circle(a, b, 3.2) for a, b in places]
+        parts.append(svg.tag("g", *dots, class_=f"dot {drawn.class_}"))
     return "".join(parts)
 
 
@@ -222,10 +208,10 @@ def _tooltips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) 
     if shared and len(np.unique(first)) == len(first):
         return _strips(drawn, x, x_scale, y_scale)
     return [
-        with_tooltip(
+        svg.with_tooltip(
             f"{_value(d, i)} at {x.title} {short(a, 4)}",
-            circle(x_scale(a), y_scale(b), 7.0, "spot"),
-            circle(x_scale(a), y_scale(b), 4.0, f"cursor {d.class_}"),
+            svg.circle(x_scale(a), y_scale(b), 7.0, "spot"),
+            svg.circle(x_scale(a), y_scale(b), 4.0, f"cursor {d.class_}"),
         )
         for d in drawn
         for i, (a, b) in enumerate(zip(d.x, d.y, strict=True))
@@ -245,13 +231,18 @@ def _strips(drawn: Sequence[_Drawn], x: Axis, x_scale: Scale, y_scale: Scale) ->
     edges = [min(x_scale.start, at[0]), *middle, max(x_scale.end, at[-1])]
     top, base = y_scale.end, y_scale.start
     return [
-        with_tooltip(
+        svg.with_tooltip(
             "\n".join(
                 [f"{x.title} {short(float(drawn[0].x[i]), 4)}", *(_value(d, i) for d in drawn)]
             ),
-            rect(edges[place], top, max(0.5, edges[place + 1] - edges[place]), base - top, "spot"),
-            line(at[place], at[place], top, base, "cursor rule"),
-            *(circle(at[place], y_scale(float(d.y[i])), 4.0, f"cursor {d.class_}") for d in drawn),
+            svg.rect(
+                edges[place], top, max(0.5, edges[place + 1] - edges[place]), base - top, "spot"
+            ),
+            svg.line(at[place], at[place], top, base, "cursor rule"),
+            *(
+                svg.circle(at[place], y_scale(float(d.y[i])), 4.0, f"cursor {d.class_}")
+                for d in drawn
+            ),
         )
         for place, i in enumerate(order)
     ]
@@ -289,7 +280,7 @@ def histogram(
     ]
     table = ChartTable([x_title, y_title], rows)
     if not len(counts) or counts.max() <= 0:
-        return empty(description, table)
+        return svg.empty(description, table)
     y_scale = Scale(0, float(counts.max()) * 1.05, height - 40, 26)
     parts, left = _y_axis(y_scale, y_title, 0, 4)
     x_scale = Scale(float(edges[0]), float(edges[-1]), left, WIDTH - 14)
@@ -300,11 +291,11 @@ def histogram(
         gap = 1.0 if wide > 4 else 0.0
         at = y_scale(float(count))
         parts.append(
-            with_tooltip(
+            svg.with_tooltip(
                 f"{x_title} {rows[i][0]}\n{y_title}: {short(float(count), 5)}",
-                rect(x, 26.0, wide, base - 26, "spot"),
-                rect(x, at, max(0.6, wide - gap), base - at, "bar s0"),
+                svg.rect(x, 26.0, wide, base - 26, "spot"),
+                svg.rect(x, at, max(0.6, wide - gap), base - at, "bar s0"),
             )
         )
     parts += _x_axis(x_scale, base, x_title, height, x_scale.ticks(6), marked=False)
-    return Chart(frame(height, description, *parts, class_="histogram"), table)
+    return Chart(svg.frame(height, description, *parts, class_="histogram"), table)

@@ -1,4 +1,4 @@
-"""A hash of the data, with which a checkpoint recognises the data it belongs to."""
+"""Data of any kind: a hash, by which a checkpoint recognises them, and the smallest of a kind."""
 
 from __future__ import annotations
 
@@ -35,3 +35,18 @@ def digest(parts: Iterable[Any]) -> str:
         if part is not None:
             made.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).data)
     return made.hexdigest()
+
+
+def smallest_like(data: Any) -> Any:
+    """Return tiny ratings, a tiny graph (directed and weighted as the data) or a few points.
+
+    >>> smallest_like(Graph.from_edges([0], [1], directed=True)).directed
+    True
+    """
+    if isinstance(data, Ratings | ShardedRatings):
+        return Ratings.from_arrays([0, 1, 2], [0, 1, 2], [1, 2, 2])
+    if isinstance(data, Graph | ShardedGraph):
+        weighted = data.weighted if isinstance(data, ShardedGraph) else data.weights is not None
+        weights = [1.0, 2.0] if weighted else None
+        return Graph.from_edges([0, 1], [1, 2], n_nodes=3, weights=weights, directed=data.directed)
+    return np.arange(6.0)[:, None]
