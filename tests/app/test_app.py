@@ -423,14 +423,16 @@ def test_the_script_and_the_command_repeat_the_release(signed_in, tmp_path):
         made = sorted(file.name for file in (tmp_path / f"release-{len(audits)}").iterdir())
         assert made == sorted(files)
     # The first limits follow from the blocks; the attacks depend on the draw.
-    shown = [(limit["value"].removesuffix(" %"), limit["holds"]) for limit in released["limits"]]
+    shown = [(limit["value"], limit["holds"]) for limit in released["limits"]]
     for audit in audits:
-        limits = [(f"{limit['value']:g}", limit["holds"]) for limit in audit["limits"]]
+        limits = [(limit["value"], limit["holds"]) for limit in audit["limits"]]
         assert limits[:3] == shown[:3]
         assert audit["dataset"] == settings["dataset"]
         assert audit["parameters"]["min_class_size"] == 10
-    measures = {name: (before, after) for name, before, after in released["measures"]}
-    assert measures["nodes"] == ("300", "300") and measures["edges"][0] == "1,257"
+    measures = {name: (before, after) for name, _, before, after in released["measures"]}
+    assert measures["nodes"] == (300, 300) and measures["edges"][0] == 1257
+    shown_limit = re.compile(r'value">[\d.]+ %</td><td data-of="limit">at most [\d.]+ %')
+    assert shown_limit.search(client.get("/publish").text)
 
 
 def test_a_measured_and_a_private_release_are_shown_together(signed_in, tmp_path):

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from coterie.app.guard import AllowedHosts, Guard, is_loopback
-from coterie.app.problem import ProblemError, problem_response
+from coterie.app.problem import problem_handlers
 
 
 async def _echo(request: Request) -> PlainTextResponse:
@@ -21,7 +21,8 @@ async def _echo(request: Request) -> PlainTextResponse:
 
 def _application() -> Starlette:
     routes = [Route("/", _echo, methods=["GET", "POST"])]
-    return Starlette(routes=routes, exception_handlers={ProblemError: problem_response})
+    handlers = problem_handlers(lambda request, problem: problem.response(), "an error")
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 def _client(**options) -> TestClient:

@@ -103,6 +103,10 @@ CATALOGUE = {
         choices="auto exact sampled ignored",
         names=("--absent-pairs", "--absent"),
     ),
+    "after_release": Option(
+        "Make the sketch although measured releases of the same dataset were published: the "
+        "epsilon does not hold for both together."
+    ),
     "allow_large_epsilon": Option("Allow an epsilon above 10, which protects little."),
     "allow_host": Option(
         "Name under which clients may ask for this server, in addition to its address; can be "
@@ -143,7 +147,12 @@ CATALOGUE = {
         "Recommend only the items listed in this file, one id per line; a header is recognised. "
         "Unknown items are left out, with a message."
     ),
-    "cap": Option("Maximum of the total epsilon of the dataset, this sketch included.", "E"),
+    "cap": Option(
+        "Lower the maximum of the total epsilon of the dataset for this sketch. The stored maximum "
+        "is 4, unless `coterie ledger init` set another; only its owner raises it.",
+        "E",
+    ),
+    "cap@ledger": Option("Maximum of the total epsilon of the dataset.", "E"),
     "checkpoint": writes(
         "Save the state of the fit to this file: every ten iterations; cluster --search best and "
         "--blocks auto or nested after every step, for at most 3 % of the time."
@@ -155,6 +164,11 @@ CATALOGUE = {
     "connected": Option(
         "Keep every block connected: split blocks that fall apart and merge adjacent parts again "
         "(graphs only)."
+    ),
+    "continues": Option(
+        "Name under which the dataset was published before: what was spent and released under it "
+        "is recorded under the new name.",
+        "NAME",
     ),
     "data": argument("Edge list or ratings (text, .gz or Parquet).", "INPUT"),
     "dataset": Option("Name of the dataset (default: all datasets).", "NAME"),
@@ -176,10 +190,11 @@ CATALOGUE = {
         choices="local dask",
     ),
     "epsilon": Option(
-        "Privacy loss, a decimal number. Beliefs about one edge change by a factor of at most "
-        "e^E. Example: --epsilon 1",
+        "Privacy loss, a decimal number. One edge more or less makes no result more than e^E "
+        "times as likely. Example: --epsilon 1",
         "E",
     ),
+    "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", "E"),
     "exclude": reads("Never recommend the items listed in this file, one id per line."),
     "folds": count("Number of parts; each is predicted by a model fitted to the others.", least=2),
     "force": Option(
@@ -193,6 +208,7 @@ CATALOGUE = {
         "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
         "bridges."
     ),
+    "graphs@ledger": count("Number of graphs that measured releases published.", least=0),
     "graph": argument(f"{_GRAPH_FILE}; - reads stdin.", "GRAPH"),
     "graph@cluster|soft": argument(
         f"{_GRAPH_FILE}; a table of user, item and rating with --objective ratings; or a folder "
@@ -267,6 +283,7 @@ CATALOGUE = {
     "name": Option(
         "Name of the data set: ml-100k, as-caida, ca-astroph or karate.", "NAME", argument=True
     ),
+    "name@ledger": Option("Name of the dataset.", "NAME", argument=True),
     "negatives": Option(
         "Unrated pairs to learn from, per rating (default: 1 for best, 0 for mmsbm and mcmmsbm; "
         "not for hard).",
@@ -335,6 +352,7 @@ CATALOGUE = {
         "Replace the release that is in DIR; other files in it are never overwritten."
     ),
     "overwrite@sketch": Option("Replace the file if it exists."),
+    "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
     "plot": writes(
         "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
@@ -389,6 +407,7 @@ CATALOGUE = {
     "ratings@recommend evaluate": argument(
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
+    "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
     "report": writes("Write a report to open in a browser.", "FILE.html"),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."

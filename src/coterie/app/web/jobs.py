@@ -48,25 +48,8 @@ class Job:
 
     def as_json(self) -> JsonObject:
         """Return what pages show."""
-        return {
-            "number": self.number,
-            "step": self.step,
-            "stage": self.stage,
-            "done": self.done,
-            "total": self.total,
-            "note": self.note,
-            "state": self.state,
-            "message": self.message,
-            "curve": self.curve,
-            "points": [
-                {
-                    "blocks": point["blocks"],
-                    "size": point["min_class_size"],
-                    "refused": point["refused"],
-                }
-                for point in self.points
-            ],
-        }
+        names = ("number", "step", "stage", "done", "total", "note", "state", "message", "curve")
+        return {name: getattr(self, name) for name in names} | {"points": len(self.points)}
 
 
 class Worker:

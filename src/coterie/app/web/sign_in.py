@@ -12,21 +12,13 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from coterie.app.page import plain_page
+from coterie.app.page import filled
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 SIGN_IN = "/sign-in"
 _OPEN = ("/style.css",)
-_REFUSED = plain_page(
-    "Sign in · coterie",
-    "on your computer",
-    "<h1>This browser is not signed in</h1>\n<p>Open the address that <code>coterie app</code> "
-    "printed in the terminal. Each address works once;\nthe terminal shows a new one after each "
-    "use.</p>",
-    classes="coterie app",
-)
 
 
 class SignIn:
@@ -70,7 +62,7 @@ class SignIn:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         right = hmac.compare_digest(given.encode(), self.one_time.encode())
         if scope["path"] != SIGN_IN or scope["method"] != "GET" or not right:
-            return HTMLResponse(_REFUSED, 401)
+            return HTMLResponse(filled("sign_in.html"), 401)
         self.one_time = secrets.token_urlsafe(24)
         self._renewed(self.one_time)
         answer = RedirectResponse("/", 303)

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext, section_json
+from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -18,7 +18,7 @@ from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.report.charts import standalone
 from coterie.report.charts.network import network_drawing
 from coterie.report.cluster_report import compose
-from coterie.report.page import write
+from coterie.report.page import parts_html, write
 
 _SHOWN_FACTS = {  # and their names on the page; the report has all
     "nodes": "nodes",
@@ -56,7 +56,7 @@ def explore(context: TaskContext) -> JsonObject:
     (files / "picture.svg").write_text(standalone(drawing.svg, name), encoding="utf-8")
     listed = _members(graph, labels)
     (files / "blocks.json").write_text(json.dumps(listed), encoding="utf-8")
-    sections = [section_json(section) for section in page.sections if section]
+    sections = parts_html(page)
     return {
         "verdict": f"The {graph.n_nodes:,} nodes with {graph.n_edges:,} connections form "
         f"{len(listed):,} {'block' if len(listed) == 1 else 'blocks'}.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext, section_json
+from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -16,7 +16,7 @@ from coterie.models.base import Estimator
 from coterie.recommend.evaluation import evaluate_split
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import make_model
-from coterie.report.page import write
+from coterie.report.page import parts_html, write
 from coterie.report.recommender_report import compose
 
 _TOP = 10
@@ -79,7 +79,7 @@ def recommend(context: TaskContext) -> JsonObject:
         "precision": found.metrics.precision,
         "held_out": len(test),
         "interrupted": interrupted,
-        "sections": [section_json(section) for section in page.sections if section][1:],
+        "sections": parts_html(page)[1:],
     }
 
 

@@ -147,7 +147,7 @@
     events.addEventListener("progress", (event) => {
       const job = JSON.parse(event.data).job;
       const drawn = document.querySelectorAll(".frontier .hit").length;
-      if (job && job.points.length > drawn && document.body.dataset.step === "publish") redraw();
+      if (job && job.points > drawn && document.body.dataset.step === "publish") redraw();
       showJob(job);
     });
     events.addEventListener("changed", (event) => {
