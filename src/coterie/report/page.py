@@ -10,6 +10,7 @@ from functools import cache, wraps
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec
 
+from coterie.base.renderers import NotebookView
 from coterie.base.version import __version__
 from coterie.report.charts.drawing import Cell, Chart, ChartTable, template
 from coterie.report.tables import write_table
@@ -110,7 +111,16 @@ class Page:
     subtitle: str = ""  # a line below the title
 
 
-def write(page: Page) -> str:
+class HtmlPage(NotebookView, str):
+    """A report as HTML: a string whose repr is short, and which notebooks show as a card."""
+
+    page: Page
+
+    def __repr__(self) -> str:
+        return f"<HtmlPage: {self.page.title}, {len(self):,} characters>"
+
+
+def write(page: Page) -> HtmlPage:
     """Write a page as one HTML file that contains style, script and charts and fetches nothing.
 
     >>> html = write(Page("report", "An example", Verdict("This page is empty.")))
@@ -120,12 +130,14 @@ def write(page: Page) -> str:
     page.sections = [section for section in page.sections if section]
     page.footer = [*page.footer, f"Made by coterie {__version__}. This file works offline."]
     styles = "\n".join(template(name) for name in ("palette.css", "page.css", "chart.css"))
-    html = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(page=page, styles=styles, script=template("hover.js"))
-    )
-    return _UNIT.sub("\u00a0%", html)
+    html = HtmlPage(fill("page.html.j2", page=page, styles=styles, script=template("hover.js")))
+    html.page = page
+    return html
+
+
+def fill(name: str, **content: object) -> str:
+    """Fill a template of report/templates."""
+    return _UNIT.sub("\u00a0%", _environment().get_template(name).render(content))
 
 
 def parts_html(page: Page) -> list[str]:

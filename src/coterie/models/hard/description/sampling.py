@@ -17,6 +17,7 @@ from coterie.base.errors import InputError
 from coterie.base.lazy_modules import scipy_optimize, scipy_sparse
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
+from coterie.base.renderers import NotebookView
 from coterie.data import Graph
 from coterie.engine import Engine, running_engine
 from coterie.kernels.hard import description_moves as moves
@@ -35,8 +36,8 @@ from coterie.models.hard.label_tools import renumber
 _STEPS_PER_BLOCK = 1  # merge-split steps per block and sweep
 
 
-@dataclass(frozen=True)
-class PosteriorSamples:
+@dataclass(frozen=True, repr=False)
+class PosteriorSamples(NotebookView):
     """Partitions drawn from the posterior of a block model.
 
     Attributes
@@ -65,6 +66,11 @@ class PosteriorSamples:
     description_lengths_: np.ndarray
     block_counts_: dict[int, float]
     r_hat_: float
+
+    def __repr__(self) -> str:
+        samples, nodes = self.labels_.shape
+        agree = "agree" if self.chains_agree else "disagree"
+        return f"<PosteriorSamples: {samples:,} partitions of {nodes:,} nodes, chains {agree}>"
 
     @property
     def chains_agree(self) -> bool:
