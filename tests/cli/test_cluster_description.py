@@ -47,7 +47,7 @@ def test_printed_options_fit_the_shortest_model(cliques: Path) -> None:
     shortest = result_of(*command)["models"][0]
     printed = coterie(*command).stdout
     options = " ".join(printed.split()).split("To fit it: ")[1].split()
-    assert len(options) == 4
+    assert options[:4] == ["--objective", "communities", "--communities", "uniform"]
     fitted = result_of("cluster", cliques, *options)
     assert fitted["description_length"] == shortest["description_length"]
 
@@ -63,10 +63,10 @@ def test_communities_with_confidence(cliques: Path) -> None:
     out, report = cliques.with_name("c.csv"), cliques.with_name("c.html")
     result = result_of(
         "cluster", cliques, "--blocks", "auto", "--objective", "communities",
-        "--samples", 10, "--out", out, "--report", report,
+        "--communities", "uniform", "--samples", 10, "--out", out, "--report", report,
     )  # fmt: skip
     # Pairs of neighbouring cliques take 722.6 nats, single cliques 728.1.
-    assert result["blocks"] == 10 and result["objective"] == "communities"
+    assert result["blocks"] == 10 and result["objective"] == "uniform-communities"
     assert result["description_length"] > 0
     assert result["samples"]["drawn"] == 20
     assert abs(sum(result["samples"]["block_counts"].values()) - 1) < 1e-9

@@ -41,7 +41,9 @@ def run(
     session: Session,
     graph: str,
     blocks: str,
-    objective: str = "simple",
+    objective: str | None = None,
+    communities: str | None = None,
+    effort: float = 1.0,
     weights: str = "counts",
     search: str = "best",
     score: str = "exact",
@@ -75,6 +77,9 @@ def run(
     if plot is not None:
         check_picture_path(plot)
     count = parse_blocks(blocks)
+    if objective is None:
+        plain = isinstance(count, str) and search == "best" and weights == "counts"
+        objective = "auto" if plain else "simple"
     saving = checkpoint_arguments(checkpoint, resume)
     if samples and (count == "nested" or objective not in _SAMPLED):
         raise InputError(
@@ -85,6 +90,8 @@ def run(
         count,
         objective,
         weights,
+        communities,
+        effort,
         search=search,
         move_score=score,
         alpha=alpha,
@@ -135,16 +142,28 @@ def run(
 
 
 def _make_model(
-    blocks: int | tuple[int, int] | str, objective: str, weights: str, **settings: Any
+    blocks: int | tuple[int, int] | str,
+    objective: str,
+    weights: str,
+    density: str | None,
+    effort: float,
+    **settings: Any,
 ) -> HardClustering:
     """Return the model: with a given number of blocks, or chosen by description length."""
     from coterie.models.hard.block_model import searched_block_model
     from coterie.models.hard.k_means import GeneralizedKMeans
 
     if not isinstance(blocks, str) and weights == "counts":
+        for option, given in (("--communities", density is not None), ("--effort", effort != 1)):
+            if given:
+                raise InputError(
+                    f"{option} is for --blocks auto or nested", remedy=f"leave out {option}"
+                )
         return GeneralizedKMeans(blocks, objective=objective, **settings)
     return searched_block_model(
         objective,
+        density=density,
+        effort=effort,
         n_blocks=None if isinstance(blocks, str) else blocks,
         nested=blocks == "nested",
         weight_model=weights,
@@ -224,7 +243,7 @@ def _show(
         columns = ("model", "blocks", "description length", "longer by", "odds")
         session.show_table(map(_comparison_row, further.compared), *columns)
         session.show(_how_to_fit(further.compared[0]))
-    result = {**counts, "objective": facts.model, **outcome.json_keys()}
+    result = {**counts, "objective": facts.model, "model": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
         result |= asdict(further.agreement)
     result["explanation"] = explanation
@@ -303,6 +322,7 @@ def _how_to_fit(shortest: ComparedModel) -> str:
     """Return a sentence with the options that fit the model of the shortest description."""
     hierarchy, _, objective = shortest.model.rpartition(", ")
     blocks = {"nested": "nested", "one block": "1"}.get(hierarchy, "auto")
+    objective = objective.replace("uniform-communities", "communities --communities uniform")
     return (
         f"The shortest description is that of the model: {shortest.model}. "
         f"To fit it: --objective {objective} --blocks {blocks}"

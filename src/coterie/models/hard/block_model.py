@@ -24,6 +24,7 @@ from coterie.models.declaration import (
     Integer,
     OneOf,
     Optional,
+    Real,
 )
 from coterie.models.foreign_data import as_graph
 from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
@@ -32,6 +33,7 @@ from coterie.models.hard.costs import OBJECTIVES, BlockObjective, objective_for
 from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.choice import (
     CHOICES,
+    DENSITIES,
     choose_description,
     description_length_of_result,
     graph_objective,
@@ -52,6 +54,8 @@ _PARAMETERS: dict[str, Constraint] = {
     "model": OneOf(*CHOICES),
     "n_blocks": Optional(Integer(1)),
     "nested": Flag(),
+    "density": Optional(OneOf(*DENSITIES)),
+    "effort": Real(least=1),
     "n_init": Integer(1),
     "min_block_size": Integer(0),
     "connected": Flag(),
@@ -73,8 +77,8 @@ class BlockModel(HardClustering):
     model : str, default="auto"
         The model of the data. For a `Graph`: ``"simple"`` (undirected, unweighted),
         ``"degree-corrected"`` (Karrer & Newman, 2011), ``"communities"`` (degree-corrected, with
-        one density inside blocks and one between them; Zhang & Peixoto, 2020), ``"auto"``
-        (whichever of these three has the shortest description), ``"directed"``,
+        few densities, see `density`; Zhang & Peixoto, 2020), ``"auto"`` (whichever of these has
+        the shortest description, communities with both kinds of `density`), ``"directed"``,
         ``"directed-degree-corrected"`` or ``"weighted"``. For `Ratings`: ``"ratings"``,
         ``"binomial"`` or ``"likes"``.
     n_blocks : int, optional
@@ -84,6 +88,14 @@ class BlockModel(HardClustering):
         Whether to find a hierarchy, blocks of blocks, which can tell apart more and smaller blocks
         (Peixoto, 2014). For the models ``"simple"``, ``"degree-corrected"`` and ``"auto"`` (of
         these two).
+    density : {"per-block", "uniform"}, optional
+        The densities of ``"communities"``: one inside each block (the default) or one inside all
+        blocks; both have one between blocks. ``model_`` is then ``"communities"`` or
+        ``"uniform-communities"``. With ``"auto"`` only this kind is tried.
+    effort : float, default=1
+        How long to search, in about the time of a fit with the default. What is above 1 is spent
+        on splitting and merging random blocks and keeping what shortens the description. Graphs
+        only; with real-valued weights it multiplies the number of perturbations.
     n_init : int, default=1
         Number of runs per model; the shortest description is kept.
     min_block_size : int, default=0
@@ -197,6 +209,8 @@ class BlockModel(HardClustering):
         *,
         n_blocks: int | None = None,
         nested: bool = False,
+        density: str | None = None,
+        effort: float = 1,
         n_init: int = 1,
         min_block_size: int = 0,
         connected: bool = False,
@@ -206,6 +220,8 @@ class BlockModel(HardClustering):
         self.model = model
         self.n_blocks = n_blocks
         self.nested = nested
+        self.density = density
+        self.effort = effort
         self.n_init = n_init
         self.min_block_size = min_block_size
         self.connected = connected
@@ -337,6 +353,12 @@ class BlockModel(HardClustering):
     def _blocks_chosen(self) -> bool:
         return self.n_blocks is None
 
+    @property
+    def _asked(self) -> str:
+        """The name of the model that was asked for."""
+        uniform = self.model == "communities" and self.density == "uniform"
+        return DENSITIES["uniform"] if uniform else self.model
+
     def _data_type(self) -> type:
         known = OBJECTIVES.get(self.model)
         return Graph if known is None else known.data
@@ -365,7 +387,7 @@ class BlockModel(HardClustering):
     def _take_data(self, data: Any) -> tuple[Any, ShardedGraph | None]:
         vars(self).pop("model_", None)  # of an earlier fit
         data, shards = super()._take_data(data)
-        self.model_ = self.model
+        self.model_ = self._asked
         if self.weight_model != COUNTS:
             self._require_weights(data)
         return data, shards
@@ -438,15 +460,20 @@ class BlockModel(HardClustering):
         """Return the shortest description, and the shortest per number of blocks."""
         assert isinstance(job.objective, BlockObjective)
         return choose_description(
-            self.model,
+            self._asked,
             job.objective,
             job.data,
             DescriptionRun(
-                job.state.rng, job.engine, job.callback, search_saver(job.file, job.state)
+                job.state.rng,
+                job.engine,
+                job.callback,
+                search_saver(job.file, job.state),
+                self.effort,
             ),
             n_init=self.n_init,
             min_block_size=self.min_block_size,
             nested=self.nested,
+            density=self.density,
             weights=self.weight_model,
             n_blocks=self.n_blocks,
         )

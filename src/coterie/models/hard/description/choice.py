@@ -21,20 +21,25 @@ from coterie.models.hard.description.directed_weighted import (
 from coterie.models.hard.description.fit import (
     Described,
     DescriptionRun,
+    kicked,
     nested_description,
     shortest_description,
     undirected_data,
 )
 from coterie.models.hard.description.nested import nested_length
 from coterie.models.hard.description.search import TINY
+from coterie.models.hard.description.state import DescriptionData
 from coterie.models.hard.label_tools import renumber, renumber_sides
 from coterie.models.hard.search.agglomerate import enlarge_small
 from coterie.models.hard.search.auto_k import description_length
 from coterie.models.hard.weight_models import COUNTS
 
-PLANTED_MODELS = ("uniform-communities", "communities")
+DENSITIES = {"uniform": "uniform-communities", "per-block": "communities"}
+PLANTED_MODELS = tuple(DENSITIES.values())
 MODELS = ("degree-corrected", "simple", *PLANTED_MODELS)  # what `objective="auto"` chooses from
 NESTED = ("degree-corrected", "simple")  # models that can have levels
+_KICK_WORK = 1.8  # a unit of work of kicks takes less time than one of the other searches
+_KICK_SHARE = 0.1  # of the work of a fit is for kicks at effort 1; tiny graphs: as much again
 DESCRIBED = (*MODELS, *DIRECTED, "auto")  # objectives whose search minimises the description
 # what a `BlockModel` can be asked for: points have no description length without a scale
 CHOICES = tuple(
@@ -106,37 +111,46 @@ def choose_description(
     n_init: int = 1,
     min_block_size: int = 0,
     nested: bool = False,
+    density: str | None = None,
     weights: str = COUNTS,
     n_blocks: int | None = None,
 ) -> tuple[Described, dict[int, float]]:
     """Return the shortest description of all runs and models, and the shortest length of every
     number of blocks that a run passed through.
 
-    `weights` is the model of real-valued weights, for which the number of blocks may be fixed
-    (`n_blocks`).
+    `density` is that of communities: "uniform", "per-block", or None for the shorter one. `weights`
+    is the model of real-valued weights, for which the number of blocks may be fixed (`n_blocks`).
     """
     saver = run.saver
     choice = saver.take(_Choice) or _Choice()
     with saver.errors():
         choice.check(objective.n_elements[0])
     size = objective.n_elements[0] + len(objective.sides[0].indices) // 2
-    steps = _steps(name, nested, small=size <= TINY)
+    others = set(PLANTED_MODELS) - {DENSITIES[density]} if density else set()
+    models = tuple(model for model in MODELS if model not in others)
+    steps = _steps(
+        name, models, nested, small=size <= TINY, kicks=weights == COUNTS, effort=run.effort
+    )
     inside = replace(run, saver=saver.inside(lambda: choice))
     for place in range(choice.done, n_init * len(steps)):
         step = steps[place % len(steps)]
-        model = step.model or choice.flat_model
+        model = step.model or choice.shortest(step).objective
         own = objective
         if graph_objective(model, weights) != objective.name:
             own = make_objective(graph_objective(model), graph)
         start, rival = choice.start(step)
-        if model in DIRECTED or weights != COUNTS:
+        if (model in DIRECTED or weights != COUNTS) and not step.kicks:
             found = shortest_cell_description(
                 model, graph, inside, weights=weights, n_blocks=n_blocks
             )
+        elif step.kicks:
+            data = description_data(model, own, graph)
+            share = run.effort - 1 + (1.0 if size <= TINY else _KICK_SHARE)
+            found = kicked(choice.shortest(step), data, inside, share * _KICK_WORK * choice.work)
         elif step.nested:
             found = nested_description(model, own, inside, start)
         else:
-            data = undirected_data(model, own.sides[0])
+            data = description_data(model, own, graph)
             found = shortest_description(model, data, own, inside, start=start, rival=rival)
         if min_block_size > 1 and step.counts:
             found = _with_minimum_size(found, own, graph, min_block_size, run)
@@ -147,6 +161,11 @@ def choose_description(
     if choice.best is None:  # stopped in a search that others would have begun with
         choice.best = _as_result(found, steps[-1], graph)
     return choice.best, choice.lengths
+
+
+def description_data(name: str, objective: BlockObjective, graph: Graph) -> DescriptionData:
+    """Return the data of a description without real-valued weights."""
+    return cell_data(graph, name) if name in DIRECTED else undirected_data(name, objective.sides[0])
 
 
 def _as_result(found: Described, step: _Step, graph: Graph) -> Described:
@@ -163,30 +182,43 @@ def _as_result(found: Described, step: _Step, graph: Graph) -> Described:
 class _Step(NamedTuple):
     """One search of `choose_description`."""
 
-    model: str  # "": the model with the shortest flat description
+    model: str  # "": the model of the shortest description so far
     counts: bool = True  # the result may be chosen
     warm: bool = False  # it begins with the blocks of the flat search before
     nested: bool = False
+    kicks: bool = False  # it begins with the shortest description so far and kicks its blocks
 
 
-def _steps(name: str, nested: bool, *, small: bool) -> list[_Step]:
-    """Return the searches of one run.
+def _steps(
+    name: str,
+    models: tuple[str, ...],
+    nested: bool,
+    *,
+    small: bool,
+    kicks: bool,
+    effort: float,
+) -> list[_Step]:
+    """Return the searches of one run; "auto" chooses from `models`.
 
     The degree-corrected model comes first, from single nodes. The other models begin with its
     blocks and are given up early if they are clearly longer: all of them together take less time
     than a second search. Communities are found better from there, too: their description does not
     tell good small blocks from bad ones. Small graphs have all searches in full."""
-    first = _Step("degree-corrected", counts=name == "auto" and not nested)
-    if nested and name == "auto" and not small:
-        return [first, _Step("simple", counts=False, warm=True), _Step("", warm=True, nested=True)]
     if nested:
-        return [_Step(model, nested=True) for model in (NESTED if name == "auto" else (name,))]
+        chosen = NESTED if name == "auto" else (name,)
+        if effort == 1 and (small or name != "auto"):
+            return [_Step(model, nested=True) for model in chosen]
+        others = [_Step(model, counts=False, warm=True) for model in chosen[1:]]
+        last = [_Step("", counts=False, kicks=True)] if effort > 1 else []
+        return [_Step(chosen[0], counts=False), *others, *last, _Step("", warm=True, nested=True)]
+    last = [_Step("", kicks=True)] if kicks else []
+    first = _Step("degree-corrected", counts=name == "auto")
     if name == "auto":
-        others = [_Step(model) for model in MODELS[1:]] if small else []
-        return [first, *others, *(_Step(model, warm=True) for model in MODELS[1:])]
+        others = [_Step(model) for model in models[1:]] if small else []
+        return [first, *others, *(_Step(model, warm=True) for model in models[1:]), *last]
     if name in PLANTED_MODELS:
-        return [first, *([_Step(name)] if small else []), _Step(name, warm=True)]
-    return [_Step(name)]
+        return [first, *([_Step(name)] if small else []), _Step(name, warm=True), *last]
+    return [_Step(name), *last]
 
 
 @dataclass
@@ -197,12 +229,13 @@ class _Choice:
     flat: Described | None = None
     lengths: dict[int, float] = field(default_factory=dict)
     done: int = 0  # searches
+    work: float = 0.0  # of these
 
-    @property
-    def flat_model(self) -> str:
-        """The model with the shortest flat description."""
-        assert self.flat is not None
-        return self.flat.objective
+    def shortest(self, step: _Step) -> Described:
+        """Return what a search begins with whose model is chosen by the searches before it."""
+        found = self.best if step.counts and not step.nested else self.flat
+        assert found is not None
+        return found
 
     def check(self, n: int) -> None:
         """Raise ArrayError if the content of a file is not that of n nodes."""
@@ -223,8 +256,9 @@ class _Choice:
 
     def add(self, step: _Step, found: Described) -> None:
         """Count the result of one search."""
-        self.done += 1
-        if (step.model == "degree-corrected" and not step.nested) or (
+        self.done, self.work = self.done + 1, self.work + found.work
+        first = self.flat is None or (step.model and not step.warm and not step.counts)
+        if (first and not step.nested) or (
             self.flat is not None
             and (
                 (not step.counts and found.length < self.flat.length)
@@ -236,7 +270,8 @@ class _Choice:
             return
         for blocks, length in {**found.tried, found.n_blocks: found.length}.items():
             self.lengths[blocks] = min(length, self.lengths.get(blocks, math.inf))
-        if self.best is None or found.length < self.best.length:
+        shortest = math.inf if self.best is None else self.best.length
+        if found.length < shortest or (step.kicks and found.length == shortest):  # more history
             self.best = found
 
 
@@ -273,8 +308,6 @@ def description_length_of_result(
     name: str, objective: BlockObjective, data: Any, labels: Labels
 ) -> float:
     """Return the description length of labels by any model."""
-    if name in DIRECTED:
-        return cell_data(data, name).length(labels[0])
     if is_described(name, data):
-        return undirected_data(name, objective.sides[0]).length(labels[0])
+        return description_data(name, objective, data).length(labels[0])
     return description_length(objective, *renumber_sides(labels))

@@ -83,12 +83,13 @@ class CellStrategy(Strategy):
     patience: int = _PATIENCE
     repairs: bool = False
     recount: bool = True
+    effort: float = 1.0
 
     def perturbations(self, size: int) -> int:
         """Return the maximum number of perturbations of a graph with this many nodes and edges."""
         if size >= _NO_PERTURBATIONS:
             return 0
-        return int(np.clip(_PERTURB_WORK // max(size, 1), *_PERTURBATIONS))
+        return int(self.effort * np.clip(_PERTURB_WORK // max(size, 1), *_PERTURBATIONS))
 
     def perturb(self, search: DescriptionSearch) -> None:
         """Cut every block of the best partition at random into pieces, and move nodes between
@@ -125,5 +126,6 @@ def shortest_cell_description(
     if weights == "counts":  # the edges alone show where to begin
         few = math.ceil(_START_PER_ROOT * math.sqrt(len(data.graph.indices) // 2))
         goal = min(goal, max(8, few, fewest))
-    strategy = CellStrategy(fewest=fewest, most=most)
+    patience = math.ceil(_PATIENCE * run.effort)
+    strategy = CellStrategy(fewest=fewest, most=most, patience=patience, effort=run.effort)
     return shortest_description(name, data, topology, run, goal=goal, strategy=strategy)

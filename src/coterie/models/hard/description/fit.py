@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ class Described:
     interrupted: bool = False
     levels: tuple[np.ndarray, ...] = ()  # of a hierarchy: labels of the nodes per level
     tried: dict[int, float] = field(default_factory=dict)  # number of blocks: shortest length
+    work: float = 0.0  # of the search
 
     @property
     def n_blocks(self) -> int:
@@ -59,6 +60,7 @@ class DescriptionRun:
     engine: Engine
     callback: Callback = silent
     saver: SearchSaver = field(default_factory=SearchSaver)  # saves it, or continues a saved one
+    effort: float = 1.0
 
 
 def undirected_data(name: str, adjacency: Adjacency) -> DescriptionData:
@@ -168,6 +170,33 @@ def shortest_description(
         search.locally_optimal and not interrupted,
         interrupted,
         tried={k: tried + constant for k, tried in trail.lengths.items()},
+        work=search.at.work,
+    )
+
+
+def kicked(found: Described, data: DescriptionData, run: DescriptionRun, work: float) -> Described:
+    """Kick the blocks of a description and keep what shortens it, until this much work is done."""
+    kind, graph, constant = data
+    trail = Trail(run.callback)
+    plain = [entry._replace(entropy=entry.entropy - constant) for entry in found.history]
+    trail.restore(plain, {})
+    search = DescriptionSearch(start_state(kind, graph, found.labels), run.rng, trail)
+    search.begin_kicks(work)
+    interrupted = False
+    try:
+        search.run(run.saver)
+    except KeyboardInterrupt:
+        interrupted = True
+    labels = renumber(search.best)
+    return replace(
+        found,
+        labels=labels,
+        length=start_state(kind, graph, labels, spare=1).length() + constant,
+        history=[entry._replace(entropy=entry.entropy + constant) for entry in trail.history],
+        locally_optimal=search.locally_optimal if search.at.helped else found.locally_optimal,
+        interrupted=interrupted,
+        tried={},
+        work=0.0,
     )
 
 

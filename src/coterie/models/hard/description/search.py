@@ -72,9 +72,13 @@ _PIECES = 3  # per block that is cut
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
 _DESCEND, _OVERSHOOT, _PERTURB = "descend", "overshoot", "perturb"
 _REPAIR, _FINISH, _DONE = "repair", "finish", "done"
+KICK = "kick"  # the first phase of a search that begins with a good partition
+_KICKS_PER_STEP = 4
+_FAILURES = 3  # kicks per block in vain after which more blocks are kicked at once
 # share by which a search may be longer than its rival when it enters a phase
 _HOPE = {_OVERSHOOT: 0.01, _PERTURB: 0.004, _REPAIR: 0.004, _FINISH: 1e-4, _DONE: 1e-4}
 TRIED = ("split", "division", "merge")  # of blocks: not again before the block has changed
+_SCAN = 0.02  # work per node of steps that look at all nodes without visiting them
 _CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
 
 
@@ -140,6 +144,10 @@ class _Position:
     idle: int = 0  # perturbations in a row without improvement
     before: float = 0.0  # best length before the last perturbation
     floor: int = 0  # number of blocks at which merges that lengthen the description end
+    work: float = 0.0  # done so far: visits of nodes, or as much time
+    budget: float = 0.0  # work at which the kicks end
+    failures: int = 0  # kicks in a row without improvement
+    helped: int = 0  # kicks that shortened the description
     exhaustive: int = 0  # at the end: a node tries all blocks if there are at most this many
 
 
@@ -157,6 +165,30 @@ class SearchPoint(NamedTuple):
     best: np.ndarray
     active: np.ndarray
     tried: dict[str, np.ndarray]
+
+
+class _Snapshot(NamedTuple):
+    """A partition of a flat model to which a search can return."""
+
+    state: DescriptionState
+    arrays: tuple[np.ndarray, ...]
+    length: float
+    tried: dict[str, np.ndarray]
+    active: np.ndarray
+
+    @classmethod
+    def of(cls, search: DescriptionSearch) -> _Snapshot:
+        """Return the present partition."""
+        arrays = tuple(array.copy() for array in search.state.blocks)
+        tried = {what: ends.copy() for what, ends in search.tried.items()}
+        return cls(search.state, arrays, search.length, tried, search.active.copy())
+
+    def restore(self, search: DescriptionSearch) -> None:
+        """Return to this partition."""
+        for array, saved in zip(self.state.blocks, self.arrays, strict=True):
+            array[...] = saved
+        search.state, search.length, search.tried = self.state, self.length, self.tried
+        search.active[:] = self.active
 
 
 class DescriptionSearch:
@@ -225,6 +257,15 @@ class DescriptionSearch:
             at.perturbed, at.before = at.perturbed + 1, self.best_length
             strategy.perturb(self)
             at.phase = _DESCEND
+        elif at.phase == KICK:
+            gained = sum(self.kick() for _ in range(_KICKS_PER_STEP))
+            self.keep()
+            self._note(0, f" (kicks: {gained} of {_KICKS_PER_STEP} helped)")
+            at.helped += gained
+            if at.work >= at.budget or at.failures > 3 * _FAILURES * self.state.n_blocks:
+                if at.helped:
+                    self.begin_finish()
+                at.phase, at.round = (_FINISH if at.helped else _DONE), 0
         elif at.phase == _REPAIR:
             at.round += 1
             if not self.repair_round() or at.round == _ROUNDS:
@@ -333,6 +374,7 @@ class DescriptionSearch:
         for _ in range(passes):
             order = self.rng.permutation(np.flatnonzero(active))
             active[:] = 0
+            self.at.work += len(order) + n * _SCAN
             if bounds is not None:
                 moved, change = sweep_all_blocks(
                     *state.arguments, bounds, order, new_blocks, active
@@ -364,6 +406,7 @@ class DescriptionSearch:
         partner, change = np.full(K, -1, np.int64), np.full(K, NEVER)
         start, nodes = members_of(state.labels, K)
         key = stream_keys(self.rng, 1)[0]
+        self.at.work += len(which) * _TRIES + len(nodes) * _SCAN
         moves.find_merges(*state.arguments, start, nodes, which, key, _TRIES, partner, change)
         return partner, change, start, nodes
 
@@ -374,20 +417,27 @@ class DescriptionSearch:
         which = self._untried("merge") if untried else np.flatnonzero(state.blocks.sizes > 0)
         partner, change, start, nodes = self.partners(which)
         before = self._marks()
+        most = max(0, min(most, state.n_blocks - self.strategy.fewest))
+        order = np.argsort(change, kind="stable")
+        made = self._merge(order, partner, start, nodes, most, limit)
+        self._mark_changed(before)
+        return made
+
+    def _merge(
+        self,
+        order: np.ndarray,
+        partner: np.ndarray,
+        start: np.ndarray,
+        nodes: np.ndarray,
+        most: int,
+        limit: float,
+    ) -> int:
+        """Merge blocks of `order` with their partners; return how many."""
+        model, _, blocks, upper, scratch = self.state.arguments
         made, gained = moves.merge_blocks(
-            state.model,
-            state.blocks,
-            state.upper,
-            state.scratch,
-            start,
-            nodes,
-            np.argsort(change, kind="stable"),
-            partner,
-            max(0, min(most, state.n_blocks - self.strategy.fewest)),
-            limit,
+            model, blocks, upper, scratch, start, nodes, order, partner, most, limit
         )
         self.length += gained
-        self._mark_changed(before)
         return int(made)
 
     def descend(self) -> None:
@@ -450,6 +500,7 @@ class DescriptionSearch:
         order = self._untried("split")
         key = stream_keys(self.rng, 1)[0]
         before = self._marks()
+        self.at.work += state.blocks.sizes[order].sum() * attempts * passes
         made, change = moves.split_all(*state.arguments, order, key, attempts, passes)
         self.length += change
         self._mark_changed(before)
@@ -462,6 +513,7 @@ class DescriptionSearch:
         partner = self.partners(order)[0]
         key = stream_keys(self.rng, 1)[0]
         before = self._marks()
+        self.at.work += 2 * state.blocks.sizes[order].sum() * attempts * passes
         made, gained = moves.resplit_pairs(*state.arguments, order, partner, key, attempts, passes)
         self.length += gained
         self._mark_changed(before)
@@ -528,6 +580,44 @@ class DescriptionSearch:
         if split + pieces + divided + merged == 0:
             return False
         return gain > (1e-6 if self.thorough else max(1e-6, _ROUND_GAIN * abs(self.length)))
+
+    def begin_kicks(self, work: float) -> None:
+        """Begin with a partition that no other means improves; kick it until this work is done."""
+        self.at = _Position(KICK, budget=work)
+        self.active[:] = 0
+        for ends in self.tried.values():
+            ends[:] = self.state.blocks.ends
+
+    def kick(self) -> bool:
+        """Split or merge a random block whatever it costs and repair what is around it; undo all
+        of it unless the description is shorter. Return whether it is.
+
+        After many kicks in vain several blocks are kicked at once."""
+        if self.state.spare < 8:
+            self.make_room()
+        saved, blocks = _Snapshot.of(self), self.state.blocks
+        occupied = np.flatnonzero(blocks.sizes > 0)
+        count = min(len(occupied), 1 + self.at.failures // (_FAILURES * len(occupied)))
+        chosen = self.rng.permutation(occupied)[:count]
+        marks = self._marks()
+        if len(occupied) > 1 and self.rng.random() < 0.5:
+            partner, _, start, nodes = self.partners(chosen)
+            self._merge(chosen, partner, start, nodes, count, NEVER)
+        else:
+            key = stream_keys(self.rng, 1)[0]
+            self.length += moves.split_all(*self.state.arguments, chosen, key, 1, 5, NEVER)[1]
+        self._mark_changed(marks)
+        self.sweeps(5)
+        self.divisions(2)
+        self.splits(2)
+        self.merges(self.state.n_blocks, untried=True)
+        self.sweeps(5)
+        if self.length < saved.length - 1e-6:
+            self.at.failures = 0
+            return True
+        self.at.failures += 1
+        saved.restore(self)
+        return False
 
     def finish(self) -> None:
         """Move single nodes of the best partition until none moves, trying all blocks."""
