@@ -459,6 +459,10 @@ CATALOGUE = {
         "TEXT",
     ),
     "shards": count("Number of shards (default: from the input size)."),
+    "sheet": Option(
+        "Sheet of an Excel workbook (default: the only one with content). Example: --sheet Calls",
+        "NAME",
+    ),
     "show": reads("Print what a sketch file contains, and exit."),
     "sketch": argument("File that `coterie sketch` wrote.", "SKETCH"),
     "split": Option(
