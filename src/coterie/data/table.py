@@ -7,7 +7,6 @@ the first rows. `column_roles.py` declares the words that name a column, `format
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from coterie.base.errors import AssumptionWarning, InputError
+from coterie.base.errors import AssumptionWarning, InputError, near_miss
 from coterie.data.byte_source import PathLike, place_error, place_name
 from coterie.data.column_roles import WantedColumns, are_names, id_column, role_of
 from coterie.data.formats import FORMATS, TABLES, TEXT
@@ -131,8 +130,7 @@ def takes(*names: str) -> Callable[[Callable[[PathLike, ReadOptions], T]], Calla
         def reader(path: PathLike, **given: Any) -> T:
             for name in given:
                 if name not in names:
-                    near = difflib.get_close_matches(name, names, 1)
-                    meant = f"; did you mean {near[0]!r}?" if near else ""
+                    meant = near_miss(name, names)
                     raise TypeError(f"{read.__name__} has no argument {name!r}{meant}")
             return read(path, ReadOptions(**given))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from coterie.base.errors import InputError, MissingDependencyError
+from coterie.base.errors import InputError, MissingDependencyError, near_miss
 from coterie.data.byte_source import PathLike, read_all
 from coterie.data.formats.format import Cells, Format, numbered
 
@@ -43,7 +43,10 @@ def read_sheet(path: PathLike, options: ReadOptions) -> Cells:
     titles = ", ".join(map(repr, filled))
     if options.sheet is not None:
         if options.sheet not in sheets:
-            raise InputError(f"there is no sheet {options.sheet!r}", remedy=f"use one of {titles}")
+            meant = near_miss(options.sheet, sheets)
+            raise InputError(
+                f"there is no sheet {options.sheet!r}", remedy=f"use one of {titles}{meant}"
+            )
         return numbered(sheets[options.sheet])
     if len(filled) > 1:
         raise InputError(
@@ -95,7 +98,8 @@ def _cell(value: Any) -> str:
 FORMAT = Format(
     name="excel",
     title="Excel",
-    about="the same, from the sheet that `--sheet` names, or the one that is filled; requires `coterie[excel]`",
+    about="the same, from the sheet that `--sheet` names or the only one with content; requires "
+    "`coterie[excel]`",
     suffixes=(".xlsx", ".xlsm"),
     aliases=("xlsx",),
     cells=read_sheet,
