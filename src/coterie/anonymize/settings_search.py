@@ -192,8 +192,8 @@ _LARGER_CLASSES = 2  # times the required size
 
 ALTERNATIVE = (
     "the alternative is a differentially private release (coterie sketch, or `epsilon=1` with "
-    "`nodes`): it bounds what anybody can learn about an edge, whatever they know, and keeps less "
-    "of the network"
+    "`nodes`): it bounds how much any single edge can change what is published, and keeps "
+    "less of the network"
 )
 
 
