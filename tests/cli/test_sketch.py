@@ -100,6 +100,7 @@ def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:
     ("options", "message"),
     [
         ({"epsilon": "0"}, "above 0"),
+        ({"epsilon": "0.000001"}, "smallest value is 0.0001"),
         ({"epsilon": "20"}, "--allow-large-epsilon"),
         ({"nodes": "4"}, "not in the node list"),
         ({"nodes": "ids.txt"}, "ids.txt: no such file"),
@@ -126,6 +127,13 @@ def test_nothing_printed_says_how_many_edges_there_are(folder: Path) -> None:
     assert reading.returncode == 0, reading.stderr
     assert "→ graph\n" in reading.stderr
     assert "592" not in reading.stderr
+
+
+def test_nothing_printed_says_how_many_lines_were_dropped(folder: Path) -> None:
+    (folder / "g.txt").write_text("0 1\n1 0\n2 2\n1 2\n1 2\n3 3\n", encoding="utf-8")
+    done = sketch()
+    assert done.returncode == 0
+    assert "dropped" not in done.stderr and "merged" not in done.stderr
 
 
 def test_missing_options_are_named(folder: Path) -> None:

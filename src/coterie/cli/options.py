@@ -190,8 +190,8 @@ CATALOGUE = {
         choices="local dask",
     ),
     "epsilon": Option(
-        "Privacy loss, a decimal number. Beliefs about one edge change by a factor of at most "
-        "e^E. Example: --epsilon 1",
+        "Privacy loss, a decimal number. One edge more or less makes no result more than e^E "
+        "times as likely. Example: --epsilon 1",
         "E",
     ),
     "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", "E"),

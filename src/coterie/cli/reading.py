@@ -137,6 +137,8 @@ def load_graph_for_sketch(session: Session, path: str) -> Graph:
 
     with warnings.catch_warnings():  # the error above says what to do with a third column
         warnings.filterwarnings("ignore", message=".*column 3 was not read")
+        for cleaned in ("dropped", "merged"):  # how many is an exact figure of the network
+            warnings.filterwarnings("ignore", message=rf"(?s).*\d .* {cleaned}")
         return load_graph(session, path, notify=check)
 
 

@@ -76,6 +76,11 @@ class RatingPredictor(ABC):
         """Return the position of each rating in `values`; the nearest if it is not among them."""
         return np.searchsorted((self.values[1:] + self.values[:-1]) / 2, ratings)
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The lowest and the highest rating that is on the scale."""
+        return float(self.values[0]), float(self.values[-1])
+
     @abstractmethod
     def distributions(
         self, users: np.ndarray, items: np.ndarray, engine: str | Engine

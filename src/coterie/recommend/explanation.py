@@ -171,9 +171,10 @@ class RankingExplanation(NamedTuple):
         The score: the sum of the shares.
     own_items : list of OwnItem
         All items of the user, the largest share first; a share below 0 speaks against the item.
-        Empty for a user without ratings, whose list follows popularity.
+        Empty for a user whose ratings say nothing about other items, or who has none: the list
+        then follows popularity.
     popularity : float, default=0.0
-        For a user without ratings: the number of users who have the item (order "both": who like
+        For such a user: the number of users who have the item (order "both": who like
         it) divided by that of the most popular item, which is the score.
     """
 
@@ -209,7 +210,7 @@ class RankingExplanation(NamedTuple):
             what = "have" if self.order == "interaction" else "like"
             lines.append(
                 f"{self.popularity:+.2f}  how many users {what} this item (the most popular item "
-                "has 1); this user has no ratings, so popularity decides"
+                "has 1); no rating of this user says anything about it, so popularity decides"
             )
         shown = self.own_items[:max_items]
         lines += [f"{own.share:+.2f}  has {named.get(own.item, own.item)}" for own in shown]
@@ -238,8 +239,9 @@ def explain_ranking(state: FittedState, user: Any, item: Any, order: Order) -> R
             f"item {item!r} is not in this model", remedy="add its ratings with fold_in first"
         )
     pairs = pairs_of_users(state, np.array([u]))
-    if not pairs.seen.nnz:
-        score = float(state.interactions.scores(pairs, order.target)[0, v])
+    scores = state.interactions.scores(pairs, order.target)[0]
+    if np.array_equal(scores, state.interactions.popular(order.target)):
+        score = float(scores[v])
         return RankingExplanation(user, item, order.value, score, [], score)
     shares = state.interactions.contributions(pairs, v, order.target)
     own = pairs.seen.indices

@@ -27,8 +27,9 @@ class PrivateSketch(Estimator):
     """An edge-differentially private sketch of a network.
 
     A sketch is a set of noisy counts: edges, degrees, edges between blocks and between degree
-    bins, triangles and local clustering. Whatever anybody believes about one edge changes by a
-    factor of at most e^epsilon when the sketch is published. The guarantee is pure (no delta). Any
+    bins, triangles and local clustering. Compared with a network without one of the edges, no
+    sketch is more than e^epsilon times as likely or unlikely. So whoever knows all other edges
+    can change the odds of this one by at most this factor. The guarantee is pure (no delta). Any
     number of graphs can be drawn from a sketch at no further cost.
 
     Every fit is recorded in the ledger of the dataset before the first random bit is read, and

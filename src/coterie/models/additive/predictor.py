@@ -72,6 +72,11 @@ class AdditivePredictor(RatingPredictor):
     def n_items(self) -> int:
         return int(self.samples.item_labels.shape[1])
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The lowest and the highest rating that is on the scale."""
+        return self.scale.limits
+
     def levels(self, ratings: np.ndarray) -> np.ndarray:
         return self.scale.levels(ratings).astype(np.int64)
 
