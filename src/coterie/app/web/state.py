@@ -214,7 +214,8 @@ class Workspace:
         def finished(job: Job, result: JsonObject, remarks: list[str]) -> None:
             self._keep(current, step, StepResult(key, settings, result, remarks, job.folder))
 
-        self.jobs.start(job, settings, shown, finished, earlier and earlier.folder)
+        unfinished = None if earlier is None else earlier.folder
+        self.jobs.start(job, settings, shown, finished, unfinished)
 
     def _keep(self, current: Input, step: str, result: StepResult) -> None:
         kept = self.results.setdefault(step, {})
