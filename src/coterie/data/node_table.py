@@ -12,10 +12,10 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike
+from coterie.data.column_roles import id_column
 from coterie.data.graph import Graph
 from coterie.data.ids import IdLookup, as_ids, ids_from_text
 from coterie.data.table import ReadOptions, Table, check_names, read_table
-from coterie.data.text_layout import id_column
 
 _MOST_ORDERED = 20  # numbers with more distinct values are measured, not counted
 _DATE = re.compile(r"\d{4}-\d{1,2}(-\d{1,2})?([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")

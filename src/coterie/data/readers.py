@@ -12,11 +12,11 @@ import pyarrow as pa
 from coterie.base.errors import AssumptionWarning, ImportantWarning, InputError
 from coterie.data.adjacency_builder import WeightConflictError, build_rows, cut_edges
 from coterie.data.byte_source import PathLike, place_name
+from coterie.data.column_roles import WantedColumns
 from coterie.data.graph import Graph
 from coterie.data.ids import number_ids, number_integers, number_text, written_integer
 from coterie.data.ratings import Ratings
 from coterie.data.table import ReadOptions, read_edges, read_wanted, recognised, takes
-from coterie.data.text_layout import WantedColumns
 from coterie.data.text_reader import Columns
 
 _TEXT = ("format", "separator", "header")
@@ -287,7 +287,8 @@ def read_bipartite(path: PathLike, options: ReadOptions) -> tuple[Graph, np.ndar
     >>> graph.ids[sides].tolist()
     ['tea']
     """
-    wanted = WantedColumns(("source", "target"), chosen=options.chosen("source", "target"))
+    chosen = options.chosen("source", "target")
+    wanted = WantedColumns(("source", "target"), chosen=chosen, two_kinds=True)
     columns = read_wanted(path, wanted, options)
     first, second = (_ids_of(columns, name) for name in wanted.ids)
     both = np.intersect1d(first.astype(str), second.astype(str))

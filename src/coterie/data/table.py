@@ -2,7 +2,7 @@
 
 Every reader of the package comes here: graphs and ratings for some columns (`read_wanted`),
 attributes, features, titles and lists of ids for all of them (`read_table`), the application for
-the first rows. `text_layout.py` declares the words that name a column, `formats/` the formats.
+the first rows. `column_roles.py` declares the words that name a column, `formats/` the formats.
 """
 
 from __future__ import annotations
@@ -21,19 +21,14 @@ import pyarrow as pa
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.data.byte_source import PathLike, place_error, place_name
+from coterie.data.column_roles import WantedColumns, are_names, id_column, role_of
 from coterie.data.formats import FORMATS, TABLES, TEXT
 from coterie.data.formats.adjacency_matrix import Verdict, matrix_edges, matrix_shape
 from coterie.data.formats.format import Cells, EdgeTable, naming_the_file
 from coterie.data.formats.recognise import find_format
 from coterie.data.ids import written_integer
 from coterie.data.text_fields import THOUSANDS, is_number, is_quantity, with_point
-from coterie.data.text_layout import (
-    WHITESPACE,
-    WantedColumns,
-    header_roles,
-    id_column,
-    make_layout,
-)
+from coterie.data.text_layout import WHITESPACE, layout_in_order
 from coterie.data.text_reader import Columns, read_rows, read_text, text_cells
 
 _SEPARATORS = {WHITESPACE: "blanks", "\t": "tab", ",": "comma", ";": "semicolon"}
@@ -239,9 +234,8 @@ def _edge_columns(path: PathLike, table: EdgeTable, options: ReadOptions) -> Col
     if options.directed and table.directed is False:
         table.add_reversed(range(len(table.sources)))
     sources, targets, weights = table.sources, table.targets, table.weights
-    wanted = WantedColumns(("source", "target"), ("weight",) * options.weighted)
     names = ["source", "target", *["weight"] * (options.weighted or weights is not None)]
-    layout = make_layout("", names, None, wanted)
+    layout = layout_in_order(WantedColumns(("source", "target"), ("weight",) * (len(names) > 2)))
     columns = Columns(place_name(path), layout, len(names), unit="edge")
     columns.column_names, columns.rows = names, len(sources)
     columns.declared_directed = table.directed is True
@@ -492,13 +486,14 @@ def refuse_times(path: PathLike, *, separator: str | None = None) -> None:
     try:
         found = first_rows(path, _HEADER_ROWS, separator)
         names = [] if found is None else found.rows[0]
-        roles = header_roles(names) or {}
+        rows = [] if found is None else found.rows[1:]
+        times = [name for name in names if (role := role_of(name)) and role.name == "time"]
+        if not times or not are_names(names, rows, WantedColumns(("source", "target"))):
+            return
     except InputError:
         return  # the reader says what is wrong
-    if "time" not in roles:
-        return
     raise InputError(
-        f"the edges have times (column {names[roles['time']]!r}), which a release cannot contain",
+        f"the edges have times (column {times[0]!r}), which a release cannot contain",
         path=place_name(path),
         remedy="remove the column to release one network of all times. Snapshots can be released "
         "one by one, but they add up: two of them disclose more about a person than each alone, "
