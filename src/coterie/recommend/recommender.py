@@ -840,13 +840,16 @@ class Recommender(Estimator):
         users, items = given.user_ids[given.users], given.item_ids[given.items]
         return -float(np.sqrt(np.mean((self.predict(users, items) - given.ratings) ** 2)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, rankings: bool = True) -> None:
         """Write the fitted recommender to a file.
 
         Parameters
         ----------
         path : path-like
             The file. It appears complete or not at all.
+        rankings : bool, default=True
+            Whether to fit what rankings need first, if that has not been done. Without it, the
+            recommender that is read fits it when it ranks for the first time.
 
         See Also
         --------
@@ -854,7 +857,7 @@ class Recommender(Estimator):
         """
         from coterie.recommend.model_file import save
 
-        save(self._ranked(Order.BOTH), path)
+        save(self._ranked(Order.BOTH if rankings else Order.RATING), path)
 
     def _ranked(self, order: Order, engine: str | Engine = "local") -> FittedState:
         """Return the state; with an interaction model, fitted now if the order needs one."""
