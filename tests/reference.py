@@ -2516,3 +2516,14 @@ def hits_of_swapped_members(
         orders = [list(zip(members, order, strict=True)) for order in itertools.permutations(nodes)]
         swapped = [pairs + more for pairs in swapped for more in orders]
     return [sum(guess[v] == node for v, node in pairs) for pairs in swapped]
+
+
+def excess_of_single_edges(
+    chosen: Sequence[Pair], edges: Sequence[Pair], named: Callable[[list[Pair], Pair], float]
+) -> float:
+    """Return how many more of some edges are named with the edge in the data than without it."""
+    differences = []
+    for edge in chosen:
+        others = [other for other in edges if other != edge]
+        differences.append(named(list(edges), edge) - named(others, edge))
+    return sum(differences) / len(differences)

@@ -574,7 +574,7 @@ bomb = sys.modules["coterie.app.web.tasks.bomb"] = types.ModuleType("bomb")
 bomb.grow = lambda context: bytearray(8 << 30)
 worker.limit_memory(4 << 30)
 order = {"task": "grow", "settings": {}, "folder": "."}
-print(worker._result(order, print, Event())["message"])
+print(worker._result(order, print, Event(), print)["message"])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "not enough memory" in done.stdout, done.stderr

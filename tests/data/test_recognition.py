@@ -212,7 +212,7 @@ def test_numbers_below_a_word_prove_a_header(tmp_path: Path) -> None:
 
 
 def test_a_first_line_that_may_be_a_header_is_mentioned_and_can_be_decided(tmp_path: Path) -> None:
-    path = written(tmp_path, "e.csv", "Person A;Person B\nAnn;Bob\nBob;Cy\n")
+    path = written(tmp_path, "e.csv", "Wer;Wen\nAnn;Bob\nBob;Cy\n")
     assert "the first line is data; --header if it is not" in recognised(read_graph, path).line()
     assert read_graph(path).n_nodes == 5
     assert read_graph(path, header=True).n_nodes == 3
@@ -229,7 +229,7 @@ def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no column 'x'; the first line has 'id'"):
         read_graph(path, source="x", target="n")
     with pytest.raises(InputError, match=r"which of the columns .* is the target"):
-        read_graph(path, source="from_city")
+        read_graph(written(tmp_path, "u.csv", "id,a,b,c\n1,x,y,z\n"), source="a")
     ratings = written(tmp_path, "r.csv", "when,who,what,how\n5,a,x,4.5\n6,b,y,1\n")
     names = {"user": "who", "item": "what", "rating": "how", "time": "when"}
     read = read_ratings(ratings, **names)

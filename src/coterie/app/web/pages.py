@@ -102,6 +102,8 @@ class Pages:
         if found := workspace.chosen_result("explore"):
             asked = found.settings["blocks"]
             number = "chosen automatically" if asked == "auto" else "chosen by you"
+            if found.unfinished:
+                number = "unfinished: the search was stopped"
             rows.append(("Blocks", f"{len(found.result['blocks']):,}, {number}"))
         if found := workspace.chosen_result("publish"):
             points = found.result["points"]
@@ -113,7 +115,8 @@ class Pages:
             verdict = "refused" if found.result["refused"] else "may be published"
             rows.append(("Release", f"{found.settings['dataset']}: {verdict}"))
         if found := workspace.chosen_result("recommend"):
-            rows.append(("Model", found.settings["model"]))
+            unfinished = ", unfinished" if found.unfinished else ""
+            rows.append(("Model", found.settings["model"] + unfinished))
         return rows
 
     def _step(self, step: str, request: Request) -> str | Response:

@@ -64,6 +64,11 @@ class StepResult:
     remarks: list[str]
     folder: Path
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether the job was stopped; it can go on from the files in `folder`."""
+        return bool(self.result.get("unfinished"))
+
 
 class Workspace:
     """Everything that the pages show. There is one per application, for all tabs.
@@ -187,8 +192,9 @@ class Workspace:
         key = f"{current.number}:{task}:{json.dumps(settings, sort_keys=True)}"
         self._problems.pop((current.number, step), None)
         repeatable = task not in ("release", "private_release")
-        if repeatable and key in self.results.get(step, {}):
-            self._show(current, step, self.results[step][key])
+        earlier = self.results.get(step, {}).get(key) if repeatable else None
+        if earlier is not None and not earlier.unfinished:
+            self._show(current, step, earlier)
             return
         if self.jobs.running:
             raise ProblemError(409, "something else is being computed; wait for it or cancel it")
@@ -208,10 +214,13 @@ class Workspace:
         def finished(job: Job, result: JsonObject, remarks: list[str]) -> None:
             self._keep(current, step, StepResult(key, settings, result, remarks, job.folder))
 
-        self.jobs.start(job, settings, shown, finished)
+        unfinished = None if earlier is None else earlier.folder
+        self.jobs.start(job, settings, shown, finished, unfinished)
 
     def _keep(self, current: Input, step: str, result: StepResult) -> None:
         kept = self.results.setdefault(step, {})
+        if result.key in kept:  # unfinished; this one went on from it
+            shutil.rmtree(kept.pop(result.key).folder, ignore_errors=True)
         kept[result.key] = result
         while len(kept) > MAX_RESULTS:
             oldest = next(iter(kept))
@@ -226,11 +235,15 @@ class Workspace:
             self.point[result.key] = result.result["recommended"] or 0
         self._changed(True)
 
-    def choose(self, step: str, key: str) -> None:
-        """Show an earlier result again, without computing anything."""
+    def choose(self, step: str, key: str, *, go_on: bool = False) -> None:
+        """Show an earlier result again, without computing anything; or go on with a stopped one."""
         if self.current is None or key not in self.results.get(step, {}):
             raise ProblemError(404, "this result is no longer kept")
-        self._show(self.current, step, self.results[step][key])
+        found = self.results[step][key]
+        if go_on:
+            self.start(step, key.split(":")[1], found.settings)
+        else:
+            self._show(self.current, step, found)
 
     def choose_input(self, number: int) -> None:
         """Go back to data that were given earlier."""

@@ -11,10 +11,10 @@ from coterie.app.web.tasks.context import TaskContext
 from coterie.base.errors import CoterieError, InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Graph, Ratings
+from coterie.data.column_roles import RATING_WORDS, ROLE_OF, plain_name
 from coterie.data.readers import read_graph, read_ratings
 from coterie.data.table import ReadOptions, first_rows, read_table
 from coterie.data.text_fields import is_quantity
-from coterie.data.text_layout import RATING_WORDS, ROLE_OF, plain_name
 from coterie.data.writers import write_table
 from coterie.report.charts import Chart, bars, histogram
 from coterie.report.page import Figure, figure_html
