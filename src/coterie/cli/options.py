@@ -262,6 +262,15 @@ CATALOGUE = {
         "Maximum number of iterations; for best, sweeps per chain. Default for best: until more "
         "would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300."
     ),
+    "layers": Option(
+        "Column with the layer of each edge: find the blocks of every layer, and which layers "
+        "share them.",
+        "COLUMN",
+    ),
+    "every": Option(
+        "Length of the periods of --time: find blocks that persist, and when they change.",
+        choices="hour day week month year",
+    ),
     "likes": Option(
         "Read pairs of user and item without ratings: predictions are then probabilities of a "
         "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "

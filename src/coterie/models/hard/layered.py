@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -41,7 +42,6 @@ from coterie.models.declaration import (
 )
 from coterie.models.foreign_data import as_graph
 from coterie.models.hard.costs import make_objective
-from coterie.models.hard.description.choice import model_assumption
 from coterie.models.hard.description.fit import DescriptionRun, shortest_description
 from coterie.models.hard.description.sampling import aligned
 from coterie.models.hard.description.search import DescriptionSearch, Trail
@@ -236,6 +236,17 @@ class LayeredBlockModel(Estimator):
         self.interrupted_ = found.interrupted
         self.events_ = _events(data.names, labels) if found.ordered else []
 
+    def group_of(self) -> dict[str, int]:
+        """Return the number of the group of each layer, from 1.
+
+        Returns
+        -------
+        dict of str to int
+            Layers with the same number share their blocks.
+        """
+        numbered = enumerate(self.groups_, start=1)
+        return {name: number for number, names in numbered for name in names}
+
     def explain(self) -> list[str]:
         """Return what was found, in sentences.
 
@@ -410,7 +421,7 @@ class _LayerSearch:
             own = sum(self.partitions[p].own for p in set(choice))
             return float(given + own + labels_length(renumber(np.array(choice))))
         own = self.partitions[choice[0]].own + math.log(len(choice))
-        for before, after in zip(choice, choice[1:], strict=False):
+        for before, after in pairwise(choice):
             if after != before:
                 own += self.change(before, after)
         return float(given + own)
@@ -462,7 +473,7 @@ class _LayerSearch:
     def follow(self) -> None:
         """Add partitions that follow from those before: the nodes that really change, move."""
         groups = self.groups()
-        for before, group in zip(groups, groups[1:], strict=False):
+        for before, group in pairwise(groups):
             old = self.partitions[self.choice[before[0]]].labels
             data = layered_data([self.data.graphs[layer] for layer in group], self.name)
             search = DescriptionSearch(
@@ -489,7 +500,7 @@ def _persistent(labels: list[np.ndarray]) -> list[np.ndarray]:
     """Return labels in which a block that persists keeps its number from period to period."""
     named = [labels[0]]
     highest = int(labels[0].max()) + 1
-    for before, after in zip(labels, labels[1:], strict=False):
+    for before, after in pairwise(labels):
         if after is before:
             named.append(named[-1])
             continue
