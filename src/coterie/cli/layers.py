@@ -73,7 +73,7 @@ def _show(session: Session, model: LayeredBlockModel, seconds: float) -> JsonObj
         for name, graph in zip(data.names, data.graphs, strict=True)
     ]
     columns = ("layer", "edges", "blocks", "group")
-    session.show_table([row.values() for row in rows], *columns, right=columns[1:])
+    session.show_table([[*row.values()] for row in rows], *columns, right=columns[1:])
     explanation = model.explain()
     for sentence in explanation:
         session.show(sentence)

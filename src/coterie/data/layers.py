@@ -10,11 +10,11 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data.byte_source import PathLike, place_name
+from coterie.data.column_roles import WantedColumns
 from coterie.data.graph import Graph
 from coterie.data.ids import number_ids
 from coterie.data.readers import ids_of
 from coterie.data.table import ReadOptions, read_wanted, takes
-from coterie.data.text_layout import WantedColumns
 
 PERIODS = {"hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
 
@@ -110,7 +110,9 @@ class LayeredGraph:
         again = []
         for graph, place in zip(graphs, places, strict=True):
             source, target = graph.edges()
-            again.append(Graph.from_edges(place[source], place[target], ids=ids))
+            again.append(
+                Graph.from_edges(place[source], place[target], ids=ids, directed=graph.directed)
+            )
         return cls(tuple(map(str, layers)), tuple(again))
 
 

@@ -55,7 +55,7 @@ def compose(
             caption += f" {len(model.groups_) - len(firsts):,} more groups are not drawn."
         layers.draw("Who is where", chart, caption, wide=True)
     events = Section("What changes", "Between one period and the next.", label="Changes")
-    events.tabulate(["period", "event"], [str(e).split(": ", 1) for e in model.events_])
+    events.tabulate(["period", "event"], [[*str(e).split(": ", 1)] for e in model.events_])
     assumptions = Section("What was assumed")
     assumptions.notes = [*model.declaration.assumptions.values(), *assumed]
     lengths = [

@@ -9,8 +9,8 @@ Used by all kernels of descriptions. There is one state for all models; what a m
     B       blocks that are not empty           N, E   nodes and edges
 
 Row r of the cells has one slot per block s: K slots of an undirected graph; of a directed one K for
-edges from r to s, then K for edges from s to r; with layers K per layer. A *part* is what moves: one
-node, or a whole block (a merge). Its profile x counts its edges per slot; x of its own block
+edges from r to s, then K for edges from s to r; with layers K per layer. A *part* is what moves:
+one node, or a whole block (a merge). Its profile x counts its edges per slot; x of its own block
 excludes the edges inside the part (`loops`, or `Scratch.layers`).
 """
 

@@ -203,8 +203,9 @@ class LayeredBlockModel(Estimator):
             If there are no layers, or one has no edges.
         """
         self.check_parameters()
-        data = X
-        if not isinstance(data, LayeredGraph):
+        if isinstance(X, LayeredGraph):
+            data = X
+        else:
             data = LayeredGraph.from_graphs({name: as_graph(graph) for name, graph in X.items()})
         _check_layers(data)
         models = _MODELS if self.model == "auto" else (self.model,)
