@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from typing import Annotated, Any, get_args
+from enum import Enum
+from typing import Annotated, Any
 
 import typer
 
+from coterie.base.errors import InputError, near_miss
 from coterie.data.formats import FORMATS, TABLES, listed
 
 _GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
@@ -45,6 +46,20 @@ class Option:
     file: File | None = None
     argument: bool = False  # given by its place, not by its name
     hidden: bool = False  # understood, but not shown in the help
+
+    def check(self, parameter: str, value: Any) -> None:
+        """Raise InputError for a value that is not one of the choices."""
+        known = self.choices.split()
+        if known and value is not None and value not in known:
+            raise InputError(
+                f"{self.user_name(parameter)} {value!r} is not known",
+                remedy=f"use one of {', '.join(known)}{near_miss(value, known)}",
+            )
+
+    def missing(self, parameter: str) -> InputError:
+        """Return the error of a required option that was not given: what it is for."""
+        name, what = self.user_name(parameter), self.help[:1].lower() + self.help[1:]
+        return InputError(f"{name} is required: {what.rstrip('.')}")
 
     def user_name(self, parameter: str) -> str:
         """Return what users call it: --research-truth, or GRAPH for an argument."""
@@ -82,7 +97,9 @@ CATALOGUE = {
         names=("--header/--no-header",),
     ),
     "json_": Option("Print one JSON object on stdout and nothing else.", names=("--json",)),
-    "quiet": Option("Print only the result: no progress, no notes."),
+    "quiet": Option(
+        "Print nothing but errors, and the answers of commands that answer a question."
+    ),
     "seed": count(
         "Random seed. The same seed gives the same result, for any number of threads.", least=0
     ),
@@ -459,6 +476,10 @@ CATALOGUE = {
         "TEXT",
     ),
     "shards": count("Number of shards (default: from the input size)."),
+    "sheet": Option(
+        "Sheet of an Excel workbook (default: the only one with content). Example: --sheet Calls",
+        "NAME",
+    ),
     "show": reads("Print what a sketch file contains, and exit."),
     "sketch": argument("File that `coterie sketch` wrote.", "SKETCH"),
     "split": Option(
@@ -602,16 +623,14 @@ def typer_parameter(
     `required_later`: the command checks itself whether it is given; the help says [required].
     """
     kind: Any = parameter.annotation
-    if option.choices:
-        names = [(choice.replace("-", "_"), choice) for choice in option.choices.split()]
-        values: Any = StrEnum("Choices", names)  # type: ignore[misc]
-        kind = values | None if type(None) in get_args(kind) else values
+    choices = option.choices.split()
     settings: dict[str, Any] = {
-        "metavar": option.metavar,
+        "metavar": f"[{'|'.join(choices)}]" if choices else option.metavar,
         "help": option.help + "  [required]" * required_later,
         "min": option.least,
         "max": option.most,
         "hidden": hidden or option.hidden,
+        "autocompletion": (lambda: choices) if choices else None,
     }
     if option.argument:
         info = typer.Argument(**settings)

@@ -9,7 +9,7 @@ from coterie.cli.recommend.options import check_known, id_as_in_data, load_model
 from coterie.cli.session import Session, command
 
 
-@command(unused=("seed", "threads"))
+@command(unused=("seed", "threads"), answers=True)
 def run(
     session: Session,
     model: str,
