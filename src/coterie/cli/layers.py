@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import write_page
 from coterie.cli.reading import file_or_dataset
 from coterie.cli.session import Session, stopwatch
 
@@ -55,8 +54,9 @@ def cluster_layers(
         write_table(out, {"node": data.ids.tolist(), **columns})
     if report is not None:
         from coterie.report.layers_report import render
+        from coterie.report.pdf import write_page
 
-        write_page(report, render(model, name=Path(path).name, assumed=session.assumed))
+        write_page(render(model, name=Path(path).name, assumed=session.assumed), report)
     return _show(session, model, seconds())
 
 
