@@ -91,7 +91,7 @@ def test_unsupported_combinations_are_refused(cliques: Path) -> None:
 
 def test_layers_and_time(tmp_path: Path) -> None:
     table, out, report = (tmp_path / name for name in ("t.csv", "o.csv", "r.html"))
-    layers = generators.layered_blocks(60, 3, 2, n_blocks=2, rng=0)
+    layers = generators.layered_blocks(150, 3, 2, n_blocks=3, rng=0)
     rows = ["who,whom,kind,sent"]
     for place, (name, graph) in enumerate(zip(layers.names, layers.graphs, strict=True)):
         for a, b in zip(*graph.edges(), strict=True):

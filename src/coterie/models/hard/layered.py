@@ -55,6 +55,7 @@ from coterie.models.hard.label_tools import renumber
 
 _MODELS = ("degree-corrected", "simple")
 _ROUNDS = 4  # of choosing partitions and fitting groups
+_PARTS = (2, 4)  # of the time, to which partitions are fitted at the beginning
 _LARGE = 0.3  # share of a block from which on a part of it counts in an event
 _PARAMETERS: dict[str, Constraint] = {
     "model": OneOf("auto", *_MODELS),
@@ -360,6 +361,10 @@ class _LayerSearch:
 
     def improve(self) -> None:
         """Choose again and fit groups of layers until the description gets no shorter."""
+        for count in _PARTS if self.ordered else ():
+            for part in np.array_split(np.arange(len(self.single)), count):
+                if len(part) > 1 and not self.interrupted:
+                    self.fit_group(tuple(part.tolist()))
         for _ in range(_ROUNDS):
             if self.interrupted:
                 return
@@ -450,25 +455,28 @@ class _LayerSearch:
         return choice[::-1]
 
     def facilities(self) -> list[int]:
-        """Return the best choice that adding, dropping and exchanging partitions finds."""
+        """Return the best choice that adding, dropping and exchanging partitions finds.
+
+        It begins with the present choice, and with a partition per layer: a fine partition that all
+        layers share has to be dropped at once."""
+        alone = [self.fitted[layer,] for layer in range(len(self.single))]
+        return min((self._exchanged(start) for start in (self.choice, alone)), key=self.total)
+
+    def _exchanged(self, choice: list[int]) -> list[int]:
+        """Add, drop and exchange partitions of a choice while that shortens the description."""
         lengths = np.array([p.lengths for p in self.partitions])
-
-        def served(offered: set[int]) -> list[int]:
-            among = sorted(offered)
-            return [among[int(lengths[among, layer].argmin())] for layer in range(lengths.shape[1])]
-
-        best, choice, length = set(self.choice), self.choice, self.total(self.choice)
-        better = True
+        length, better = self.total(choice), True
         while better:
-            better = False
+            better, best = False, set(choice)
             others = [p for p in range(len(lengths)) if p not in best]
             tries = [best | {p} for p in others] + [best - {p} for p in best if len(best) > 1]
             tries += [(best - {p}) | {q} for p in best for q in others]
-            for offered in tries:
-                candidate = served(offered)
+            for offered in map(sorted, tries):
+                served = lengths[offered].argmin(axis=0)
+                candidate = [offered[place] for place in served]
                 now = self.total(candidate)
                 if now < length - 1e-9:
-                    best, choice, length, better = set(candidate), candidate, now, True
+                    choice, length, better = candidate, now, True
         return choice
 
     def follow(self) -> None:
