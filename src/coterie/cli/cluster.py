@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from coterie.data.foreign import TableColumns
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.description.sampling import PosteriorSamples
     from coterie.models.hard.graph_results import ClusteringFacts
+    from coterie.models.hard.posterior import PosteriorSamples
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
@@ -69,7 +69,7 @@ def run(
     Prints the number of blocks and the entropy (lower is better).
     """
     from coterie.engine.sharded_data import ShardedGraph
-    from coterie.models.hard.description.sampling import sample_partitions
+    from coterie.models.hard.posterior import sample_partitions
     from coterie.report.picture import check_picture_path
 
     if plot is not None:

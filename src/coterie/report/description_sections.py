@@ -10,7 +10,7 @@ from coterie.base.number_text import short
 from coterie.data import Graph
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
-from coterie.models.hard.description.sampling import PosteriorSamples
+from coterie.models.hard.posterior import PosteriorSamples
 from coterie.report.block_matrix import density_between, similarity_order
 from coterie.report.charts import Chart, bars, heatmap, histogram
 from coterie.report.charts.drawing import Cell

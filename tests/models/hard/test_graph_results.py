@@ -16,9 +16,9 @@ from tests import reference as ref
 import coterie as ct
 from coterie.base.errors import InputError
 from coterie.kernels.graphs.triangles import best_two_steps, shared_weight
-from coterie.models.hard.description.sampling import sample_partitions
 from coterie.models.hard.link_scores import _logistic
 from coterie.models.hard.new_nodes import _by_building, join_costs
+from coterie.models.hard.posterior import sample_partitions
 
 OBJECTIVES = ("simple", "degree-corrected", "directed", "weighted")
 
