@@ -2503,3 +2503,27 @@ def held_back_ridge_errors(X, Y, counts, fold, power, penalty):
             guess = np.concatenate([[1.0], X[v]]) @ links
         errors[v] = ((Y[v] - guess) ** 2).sum()
     return errors
+
+
+def hits_of_swapped_members(
+    guess: Sequence[int], identity: Sequence[int], label: Sequence[int], known: Sequence[int]
+) -> list[int]:
+    """Return the right guesses (-1: none) for every way in which members of classes swap places."""
+    swapped = [[]]
+    for c in sorted(set(label)):
+        members = [v for v in range(len(label)) if label[v] == c and v not in known]
+        nodes = [identity[v] for v in members]
+        orders = [list(zip(members, order, strict=True)) for order in itertools.permutations(nodes)]
+        swapped = [pairs + more for pairs in swapped for more in orders]
+    return [sum(guess[v] == node for v, node in pairs) for pairs in swapped]
+
+
+def excess_of_single_edges(
+    chosen: Sequence[Pair], edges: Sequence[Pair], named: Callable[[list[Pair], Pair], float]
+) -> float:
+    """Return how many more of some edges are named with the edge in the data than without it."""
+    differences = []
+    for edge in chosen:
+        others = [other for other in edges if other != edge]
+        differences.append(named(list(edges), edge) - named(others, edge))
+    return sum(differences) / len(differences)

@@ -1,6 +1,6 @@
 """Write the tables of formats and of column names in docs/reference/file-formats.md.
 
-They follow from `coterie.data.formats` and `coterie.data.text_layout`.
+They follow from `coterie.data.formats` and `coterie.data.column_roles`.
 
     python tools/format_table.py            # write the tables between their markers
     python tools/format_table.py --check    # exit 1 if they are out of date
@@ -13,20 +13,25 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from coterie.data.column_roles import WORDS
 from coterie.data.formats import FORMATS
 from coterie.data.formats.format import Format
-from coterie.data.text_layout import WORDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "file-formats.md"
 _BLOCK = re.compile(
     r"(<!-- (?P<name>formats|words): [^>]* -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL
 )
 _ROLES = {
-    "first": "first id: source or user",
-    "second": "second id: target or item",
+    "source": "first end of an edge",
+    "target": "second end of an edge",
+    "user": "user",
+    "item": "item",
     "number": "weight or rating",
     "time": "time of a rating",
-    "id": "id in a table of nodes, users or items",
+    "node": "node, in a table of nodes",
+    "block": "known block of a node (`--truth`)",
+    "published": "published id of a node",
+    "original": "original id of a node",
     "title": "title of an item",
 }
 _HEAD = (

@@ -134,7 +134,6 @@ _RENDERERS = {
     renderers.CLUSTER_REPORT: ("coterie.report.cluster_report", "render"),
     renderers.NOTEBOOK: ("coterie.report.notebook", "fragment"),
     renderers.RELEASE: ("coterie.report.release_report", "render"),
-    renderers.RELEASE_NOTEBOOK: ("coterie.report.notebook", "release_fragment"),
 }
 
 

@@ -69,13 +69,9 @@ def test_the_first_settings_that_suffice_are_found(team: tuple[Graph, np.ndarray
 
 
 def test_remedies_are_listed_with_the_least_change_first() -> None:
-    divided, merged, diluted = possible_settings(20, 0.02, fewer=True)
-    assert divided == [
-        BlockSettings(10),
-        BlockSettings(10, 0.0, merge_cores=True),
-        BlockSettings(5),
-        BlockSettings(5, 0.0, merge_cores=True),
-    ]
+    divided, both, merged, diluted = possible_settings(20, 0.02, fewer=True)
+    assert divided == [BlockSettings(10), BlockSettings(6), BlockSettings(5)]
+    assert both == [BlockSettings(n, 0.0, merge_cores=True) for n in (10, 6, 5)]
     assert all(s.merge_cores and s.n_blocks == 20 for s in merged)
     assert [s.core_share for s in merged] == [0.02, 0.01, 0.004, 0.0]
     assert [diluted] == possible_settings(20, 0.02, fewer=False)

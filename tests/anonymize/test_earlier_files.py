@@ -48,7 +48,8 @@ def test_ledger_of_0_1_keeps_its_limits(ledger: Ledger) -> None:
         ledger.begin("staff", kind="sketch", epsilon=Fraction(1), cap=Fraction(4), details={})
     with pytest.raises(ct.LedgerRefusal):
         ledger.begin("staff", kind="release", max_releases=2, details={})
-    ledger.begin("staff", kind="sketch", epsilon=Fraction("0.5"), cap=Fraction(4), details={})
+    options = {"epsilon": Fraction("0.5"), "cap": Fraction(4), "details": {}}
+    ledger.begin("staff", kind="sketch", **options, after_release=True)
     assert ledger.spent("staff") == 4
 
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from tests.support.command_line import coterie
 
 from coterie.anonymize import ledger as ledger_module
+from coterie.anonymize import ledger_store
 from coterie.anonymize.ledger import Ledger, LedgerRefusal, check_dataset_name, exact_text
 from coterie.base.errors import ImportantWarning, InputError
 
@@ -222,6 +223,7 @@ def test_a_damaged_ledger_is_refused_and_left_as_it_is(
     calls: list[Callable[[], object]] = [
         lambda: _release(ledger),
         lambda: _sketch(ledger, "1"),
+        lambda: ledger.record("staff", epsilon=Fraction(1), reason="x"),
         lambda: ledger.finish(entry, "written"),
         lambda: ledger.verify("staff"),
         lambda: ledger.releases("staff"),
@@ -380,6 +382,231 @@ def test_the_entry_is_synced_before_begin_returns(
     assert str(ledger.file("staff")) in synced and str(ledger.folder) in synced
 
 
+_WRITES = ("write", "fsync", "replace", "ftruncate", "open", "close")
+
+
+def _killed_at(ledger: Ledger, place: int, epsilon: str) -> bool:
+    """Open a run in a child process that is killed at one system call; say whether it was."""
+    child = os.fork()
+    if child == 0:  # only system calls from here on, and the end of the process
+        left = [place]
+        for name in _WRITES:
+
+            def killing(*given: Any, real: Any = getattr(os, name), **more: Any) -> Any:
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(*given, **more)
+
+            setattr(os, name, killing)
+        _sketch(ledger, epsilon, cap="4")
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that share their memory")
+def test_kills_at_every_write_and_sync_never_lock_a_dataset(ledger: Ledger) -> None:
+    """One kill after the other, without a run in between that would tidy up."""
+    _sketch(ledger, "1")
+    for _ in range(2):
+        for place in range(1, 60):
+            before = ledger.spent("staff")
+            killed = _killed_at(ledger, place, "0.001")
+            after = ledger.spent("staff")
+            assert after - before in (0, Fraction("0.001")), place
+            if not killed:
+                assert after - before == Fraction("0.001")
+                break
+        else:
+            pytest.fail("the run never ended")
+        assert place > 15  # every write of the line, of the index, and of the folder
+    assert ledger.verify("staff") == len(ledger.entries("staff"))
+    assert not list(ledger.folder.glob(".*.part"))
+
+
+def _kill_before_the_index(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a line and not the index, as a process that ends between the two."""
+    index = (ledger.folder / "index.json").read_bytes()
+    _sketch(ledger, "0.5")
+    (ledger.folder / "index.json").write_bytes(index)
+
+
+def test_two_kills_between_the_line_and_the_index_do_not_lock_a_dataset(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _sketch(ledger, "1")
+    for _ in range(3):
+        _kill_before_the_index(ledger, monkeypatch)
+    assert ledger.spent("staff") == Fraction("2.5")
+    _sketch(ledger, "0.5")
+    assert ledger.verify("staff") == 5
+    index = json.loads((ledger.folder / "index.json").read_text())
+    assert index["datasets"]["staff"]["lines"] == 5
+
+
+# --- the budget as an institution ------------------------------------------------------------
+
+
+def test_a_stored_cap_can_be_lowered_by_a_run_and_raised_by_an_entry_only(ledger: Ledger) -> None:
+    ledger.init("staff", cap=Fraction(2), owner="HR")
+    assert ledger.cap("staff") == 2 and ledger.cap("other") == 4
+    with pytest.raises(LedgerRefusal, match="is 2; a run can only lower it, not raise it to 999"):
+        _sketch(ledger, "1", cap="999")
+    with pytest.raises(LedgerRefusal, match=r"exceed the cap of 0\.5"):
+        _sketch(ledger, "1", cap="0.5")
+    _sketch(ledger, "2", cap="2")
+    with pytest.raises(InputError, match="has a cap already"):
+        ledger.init("staff", cap=Fraction(9), owner="HR")
+    with pytest.raises(InputError, match="1 is not above it"):
+        ledger.raise_cap("staff", cap=Fraction(1), reason="x")
+    with pytest.raises(InputError, match="reason is empty"):
+        ledger.raise_cap("staff", cap=Fraction(3), reason=" ")
+    ledger.raise_cap("staff", cap=Fraction(3), reason="board")
+    _sketch(ledger, "1", cap="3")
+    kinds = [entry.kind for entry in ledger.entries("staff")]
+    assert kinds == ["cap", "sketch", "cap", "sketch"] and ledger.spent("staff") == 3
+
+
+def test_the_cap_of_a_dataset_without_a_stored_one_is_four(ledger: Ledger) -> None:
+    """4 spent of 4, then epsilon 9 with a cap of 999: this was written."""
+    _sketch(ledger, "4")
+    with pytest.raises(LedgerRefusal, match="ledger init staff"):
+        _sketch(ledger, "9", cap="999")
+    with pytest.raises(InputError, match=r"no stored cap.*ledger init"):
+        ledger.raise_cap("staff", cap=Fraction(9), reason="x")
+
+
+def test_what_was_spent_elsewhere_counts(ledger: Ledger) -> None:
+    ledger.record("staff", epsilon=Fraction(3), reason="sketch of 2025")
+    with pytest.raises(LedgerRefusal, match="has spent epsilon 3"):
+        _sketch(ledger, "1.5")
+    ledger.record("staff", epsilon=None, graphs=2, reason="release of 2024")
+    assert ledger.releases("staff") == 2
+    with pytest.raises(InputError, match="nothing to record"):
+        ledger.record("staff", epsilon=None, reason="x")
+    with pytest.raises(InputError, match="spent epsilon 3, more than the cap of 2"):
+        ledger.init("staff", cap=Fraction(2), owner="HR")
+
+
+def test_a_new_name_carries_the_budget_over(ledger: Ledger) -> None:
+    _sketch(ledger, "1.5")
+    _release(ledger, graphs=3)
+    ledger.init("people", cap=Fraction(2), owner="HR", continues="Staff")
+    assert ledger.spent("people") == Fraction("1.5") and ledger.releases("people") == 3
+    with pytest.raises(InputError, match="no other dataset 'nobody'"):
+        ledger.init("third", cap=Fraction(2), owner="HR", continues="nobody")
+
+
+def test_a_sketch_after_a_measured_release_needs_a_decision(ledger: Ledger) -> None:
+    ledger.finish(_release(ledger), "refused")
+    _sketch(ledger, "0.5")  # a release that was refused was not published
+    _release(ledger, graphs=2)
+    with pytest.raises(LedgerRefusal, match=r"2 graphs were published .* no epsilon"):
+        _sketch(ledger, "0.5")
+    options = {"kind": "sketch", "epsilon": Fraction("0.5"), "details": {}}
+    ledger.begin("staff", **options, after_release=True)
+    assert ledger.spent("staff") == 1
+
+
+# --- repair ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", [_edit, _cut_tail, _cut_middle, _reorder, _empty, _garbage])
+def test_a_repair_keeps_what_is_left_and_counts_what_was_lost(
+    ledger: Ledger, damage: Callable[[Path], None]
+) -> None:
+    _release(ledger)
+    for _ in range(2):
+        ledger.begin(
+            "staff", kind="sketch", epsilon=Fraction("0.5"), details={}, after_release=True
+        )
+    damage(ledger.file("staff"))
+    old = ledger.file("staff").read_bytes()
+    with pytest.raises(InputError, match="must be recorded"):
+        ledger.repair("staff", reason="disk failure")
+    assert ledger.file("staff").read_bytes() == old
+    done = ledger.repair("staff", reason="disk failure", epsilon=Fraction(1), graphs=1)
+    assert done.found and done.copy is not None and done.copy.read_bytes() == old
+    assert ledger.spent("staff") >= 1 and ledger.releases("staff") >= 1
+    assert ledger.verify("staff") == done.lines
+    assert ledger.entries("staff")[-1].details["reason"] == "disk failure"
+    assert ledger.repair("staff", reason="again").found == ""
+
+
+def test_a_repair_does_not_accept_less_than_damaged_lines_say(ledger: Ledger) -> None:
+    for _ in range(3):
+        _sketch(ledger, "0.75")
+    rows = ledger.file("staff").read_text().splitlines(keepends=True)
+    ledger.file("staff").write_text(rows[0] + rows[2])
+    with pytest.raises(InputError, match=r"name epsilon 0\.75"):
+        ledger.repair("staff", reason="x", epsilon=Fraction("0.5"))
+    ledger.repair("staff", reason="x", epsilon=Fraction("1.5"))
+    assert ledger.spent("staff") == Fraction("2.25")
+
+
+@pytest.mark.parametrize("text", [None, "", '{"format": 1, "datasets": {}}'])
+def test_a_lost_index_is_made_again(ledger: Ledger, text: str | None) -> None:
+    _sketch(ledger, "1")
+    _release(ledger, "Pupils")
+    index = ledger.folder / "index.json"
+    index.unlink() if text is None else index.write_text(text)
+    done = ledger.repair("staff", reason="lost")
+    assert "index was missing or damaged" in done.found
+    assert ledger.spent("staff") == 1 and ledger.releases("pupils") == 1
+    assert ledger.datasets() == ["Pupils", "staff"]
+
+
+# --- a ledger that a group shares --------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Ledger:
+    state = tmp_path / "shared"
+    state.mkdir()
+    state.chmod(0o2770)
+    return Ledger(state)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs groups")
+def test_a_shared_ledger_can_be_written_by_the_group(shared: Ledger) -> None:
+    ledger = shared
+    ledger.finish(_sketch(ledger, "1"), "written")
+    assert ledger.folder.stat().st_mode & 0o7777 == 0o2770
+    for path in ledger.folder.iterdir():
+        assert path.stat().st_mode & 0o7777 == 0o660, path
+    (ledger.folder / "index.json").chmod(0o600)
+    with pytest.raises(LedgerRefusal, match=r"index\.json has the mode 600 .* needs 660"):
+        _sketch(ledger, "1")
+    (ledger.folder / "index.json").chmod(0o660)
+    ledger.folder.chmod(0o2777)
+    with pytest.raises(LedgerRefusal, match=r"mode 2777 .* needs 2770"):
+        _sketch(ledger, "1")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="needs two accounts")
+def test_two_accounts_of_a_group_share_a_ledger(shared: Ledger, tmp_path: Path) -> None:
+    """Two processes with other users and the same group, one after the other and at once."""
+    group = 4321
+    for folder in (tmp_path, *tmp_path.parents[:-2]):
+        folder.chmod(folder.stat().st_mode | 0o011)
+    os.chown(shared.folder.parent, -1, group)
+    children = []
+    for user in (4001, 4002, 4001):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            with contextlib.suppress(BaseException):
+                os.setgroups([group])
+                os.setgid(100 + user)
+                os.setuid(user)
+                _sketch(shared, "0.5")
+                code = 0
+            os._exit(code)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    assert shared.spent("staff") == Fraction("1.5")
+
+
 # --- several processes ---------------------------------------------------------------------
 
 
@@ -413,8 +640,8 @@ def test_parallel_threads_lose_no_entry(ledger: Ledger) -> None:
 def test_a_lock_that_is_not_released_is_refused(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_module, "_LOCK_SECONDS", 0.1)
-    with ledger._locked(), pytest.raises(LedgerRefusal, match="locked by another process"):
+    monkeypatch.setattr(ledger_store, "_LOCK_SECONDS", 0.1)
+    with ledger._store.locked(), pytest.raises(LedgerRefusal, match="locked by another process"):
         _release(ledger)
 
 
@@ -456,7 +683,7 @@ def test_ledger_show_and_verify(ledger: Ledger, tmp_path: Path) -> None:
     assert [entry["epsilon"] for entry in result["entries"]] == [None, "0.5"]
     assert [entry["state"] for entry in result["entries"]] == ["opened", "written"]
     one = coterie("ledger", "show", "--dataset", "STAFF", folder=tmp_path, environment=state)
-    assert "0 graphs released, epsilon 0.5 spent" in one.stdout and "pupils" not in one.stdout
+    assert "0 graphs released, epsilon 0.5 spent of 4" in one.stdout and "pupils" not in one.stdout
     good = coterie("ledger", "verify", folder=tmp_path, environment=state)
     assert good.returncode == 0 and "staff: 2 lines" in good.stdout
     unknown = coterie("ledger", "show", "--dataset", "x", folder=tmp_path, environment=state)
@@ -466,3 +693,23 @@ def test_ledger_show_and_verify(ledger: Ledger, tmp_path: Path) -> None:
     for arguments in (("verify", "--quiet"), ("show",), ("verify", "--json")):
         bad = coterie("ledger", *arguments, folder=tmp_path, environment=state)
         assert bad.returncode == 3 and "pupils.jsonl is damaged" in bad.stderr
+
+
+def test_the_commands_of_the_budget(tmp_path: Path) -> None:
+    state = {"COTERIE_STATE": str(tmp_path / "state")}
+
+    def run(*arguments: str) -> Any:
+        return coterie("ledger", *arguments, folder=tmp_path, environment=state)
+
+    made = run("init", "staff", "--cap", "2", "--owner", "HR", "--json")
+    assert json.loads(made.stdout) == {"dataset": "staff", "spent": "0", "cap": "2", "releases": 0}
+    run("record", "staff", "--epsilon", "0.5", "--reason", "sketch of 2025")
+    raised = run("raise", "staff", "--cap", "3", "--reason", "board")
+    assert raised.stdout == "staff: epsilon 0.5 spent of 3\n"
+    assert "nothing to repair" in run("repair", "staff", "--reason", "x").stdout
+    next_ = run("init", "people", "--cap", "1", "--owner", "HR", "--continues", "staff")
+    assert next_.stdout == "people: epsilon 0.5 spent of 1\n"
+    shown = run("show", "--dataset", "staff").stdout
+    assert "cap 2; owner: HR" in shown and "reason: sketch of 2025" in shown
+    low = run("init", "third", "--cap", "0.1", "--owner", "HR", "--continues", "staff")
+    assert low.returncode == 2 and "more than the cap of 0.1" in low.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,9 +95,28 @@ def test_the_number_of_releases_is_limited_before_and_after_drawing() -> None:
 
 
 def test_attack_limits_allow_luck_and_a_margin() -> None:
-    """Luck 0.5 plus 1 % of 1,000 is 10.5; a count above 19 then has a probability below 1 %."""
-    limits = [x for x in Policy().check(make_risk(), 1).limits if x.name.startswith("people found")]
-    assert [limit.limit for limit in limits] == [19, 13]  # 6.5 by luck for a guess for everyone
+    """Luck explains 0.6 and 6.5 people; three standard deviations are 2.3 and 7.6."""
+
+    def allowed(policy: Policy) -> list[float | None]:
+        limits = policy.check(make_risk(), 1).limits
+        return [x.limit for x in limits if x.name.startswith("people found")]
+
+    assert allowed(Policy()) == [3, 15]
+    assert allowed(Policy(attack_margin=0.01)) == [13, 15]  # 1 % of the 1,000 and of the 0 found
+    assert [x.name for x in Policy(attack_margin=0.01).weaker()] == ["attack_margin"]
+
+
+def test_people_recognised_beyond_luck_are_noticed() -> None:
+    """Eighty people beyond luck passed a limit of 1 % of an unprotected copy."""
+    assert _exceeded(Policy(), found=4) == ["people found, 200 known"]
+
+
+def test_the_hits_of_several_draws_are_judged_together() -> None:
+    risk = make_risk(found=2).attacks
+    three = replace(risk, every_draw=[risk.worst] * 3)
+    row = three.pooled()[0]
+    assert (row.found, row.naive) == (6, 3000)
+    assert row.expected == pytest.approx(1.8) and row.deviation == pytest.approx(1.8**0.5)
 
 
 def test_policy_file(tmp_path: Path) -> None:

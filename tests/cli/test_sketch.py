@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from typer.testing import CliRunner
 
+from coterie.anonymize.ledger import Ledger
 from coterie.cli.main import app, register_commands
 
 EDGES = "0 1\n0 2\n1 2\n3 4\n4 5\n"
@@ -65,6 +66,26 @@ def test_sketch_then_show_then_the_cap(folder: Path) -> None:
     assert not (folder / "h.sketch").exists()
 
 
+def test_a_sketch_after_a_measured_release_says_what_it_means(folder: Path) -> None:
+    ledger = Ledger(folder / "state")
+    ledger.begin("staff", kind="release", graphs=2, details={})
+    stopped = sketch()
+    assert stopped.returncode == 3
+    assert "2 graphs were published" in stopped.stderr and "--after-release" in stopped.stderr
+    assert not (folder / "g.sketch").exists() and ledger.spent("staff") == 0
+    done = sketch("--after-release")
+    assert done.returncode == 0, done.stderr
+    assert "together with them, the sketch has none either" in done.stderr
+
+
+def test_the_cap_on_a_run_does_not_raise_the_stored_one(folder: Path) -> None:
+    run("ledger", "init", "staff", "--cap", "2", "--owner", "HR")
+    refused = sketch(cap="999")
+    assert refused.returncode == 3 and "a run can only lower it" in refused.stderr
+    made = sketch("--json")
+    assert json.loads(made.stdout)["cap"] == 2
+
+
 def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:
     # The noise of the number of edges is 50 on average: 1,000 or more have probability 2e-9.
     assert "The noise is large for this network" in sketch().stdout
@@ -79,10 +100,11 @@ def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:
     ("options", "message"),
     [
         ({"epsilon": "0"}, "above 0"),
+        ({"epsilon": "0.000001"}, "smallest value is 0.0001"),
         ({"epsilon": "20"}, "--allow-large-epsilon"),
         ({"nodes": "4"}, "not in the node list"),
         ({"nodes": "ids.txt"}, "ids.txt: no such file"),
-        ({"out": "missing/g.sketch"}, "folder does not exist"),
+        ({"out": "missing/g.sketch"}, "there is no folder"),
         ({"out": "g.txt", "nodes": "8"}, "also an input"),
         ({"dataset": "a/b"}, "not a possible name"),
     ],
@@ -105,6 +127,13 @@ def test_nothing_printed_says_how_many_edges_there_are(folder: Path) -> None:
     assert reading.returncode == 0, reading.stderr
     assert "→ graph\n" in reading.stderr
     assert "592" not in reading.stderr
+
+
+def test_nothing_printed_says_how_many_lines_were_dropped(folder: Path) -> None:
+    (folder / "g.txt").write_text("0 1\n1 0\n2 2\n1 2\n1 2\n3 3\n", encoding="utf-8")
+    done = sketch()
+    assert done.returncode == 0
+    assert "dropped" not in done.stderr and "merged" not in done.stderr
 
 
 def test_missing_options_are_named(folder: Path) -> None:

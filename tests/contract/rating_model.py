@@ -96,6 +96,14 @@ class RatingModelContract:
         error = np.abs(fitted.predict(users, items) - ratings.ratings).mean()
         assert error < np.abs(guess - ratings.ratings).mean()  # something was learned
 
+    def test_the_mean_prediction_has_the_shares_of_the_ratings(
+        self, fitted: ct.Recommender, ratings: ct.Ratings
+    ) -> None:
+        users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
+        levels = fitted.predictor_.levels(ratings.ratings)
+        shares = np.bincount(levels, minlength=len(fitted.values_)) / len(levels)
+        assert_allclose(fitted.predict_proba(users, items).mean(axis=0), shares, atol=0.02)
+
     def test_rankings_follow_the_predictions(self, fitted: ct.Recommender) -> None:
         best = fitted.recommend("u3", 5, order="rating")
         assert_allclose(

@@ -13,10 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.base.errors import CoterieError, InputError
+from coterie.data import Graph
+from coterie.data.node_table import read_attributes
 from coterie.data.readers import read_columns, read_graph, read_ratings
+from coterie.data.writers import write_graph
 
 EDGE = {"source": [1], "target": [2]}
-KINDS = ["parquet", "graphml", "gml"]
+KINDS = ["parquet", "graphml", "gexf", "gml"]
 
 
 def test_parquet_columns_are_found_by_name_or_order(tmp_path):
@@ -90,6 +93,56 @@ def test_gml_without_labels_and_directed_graphml_are_read(tmp_path):
         graph = read_graph(tmp_path / "d.graphml")
     assert (graph.n_edges, graph.directed) == (2, False)
     assert read_graph(tmp_path / "d.graphml", directed=True).n_edges == 3
+
+
+@pytest.mark.parametrize("suffix", [".graphml", ".gexf", ".json"])
+def test_attributes_of_nodes_are_written_and_read_back(tmp_path, suffix):
+    graph = Graph.from_edges(["ann", "bob"], ["bob", "cat"])
+    columns = {"block": np.array([1, 0, 0]), "confidence": np.array([0.5, 1, 0.25])}
+    write_graph(graph, tmp_path / f"x{suffix}", node_columns=columns)
+    table = read_attributes(tmp_path / f"x{suffix}", graph)
+    assert table.names == ["block", "confidence"]
+    for name, values in columns.items():
+        assert table[name].values.tolist() == values.tolist()
+    read = {".graphml": nx.read_graphml, ".gexf": nx.read_gexf}.get(suffix)
+    if read is not None:
+        nodes = read(tmp_path / f"x{suffix}").nodes
+        assert [nodes[name]["block"] for name in graph.ids] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gexf"])
+def test_nodes_are_called_by_their_labels_if_every_node_has_its_own(tmp_path, kind):
+    network = nx.DiGraph([("n0", "n1"), ("n1", "n2")])
+    for node, label in zip(network, ("Ann", "Bob", "Cat"), strict=True):
+        network.nodes[node].update(label=label, age=30)
+    write = nx.write_gexf if kind == "gexf" else nx.write_graphml
+    write(network, tmp_path / f"x.{kind}")
+    seen = []
+    graph = read_graph(tmp_path / f"x.{kind}", directed=True, on_recognised=seen.append)
+    assert graph.ids.tolist() == ["Ann", "Bob", "Cat"]
+    assert "called by their label" in seen[0].line()
+    assert read_attributes(tmp_path / f"x.{kind}", graph).names == ["age"]
+    network.nodes["n2"]["label"] = "Ann"  # two people of that name
+    write(network, tmp_path / f"y.{kind}")
+    assert read_graph(tmp_path / f"y.{kind}").ids.tolist() == ["n0", "n1", "n2"]
+
+
+def test_edges_of_a_document_may_have_their_own_directions(tmp_path):
+    path = tmp_path / "x.graphml"
+    path.write_text(
+        '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/><node id="c"/>'
+        '<edge source="a" target="b"/><edge source="b" target="c" directed="false"/></graph>'
+        "</graphml>"
+    )
+    graph = read_graph(path, directed=True)
+    source, target = (graph.ids[ends].tolist() for ends in graph.edges())
+    assert set(zip(source, target, strict=True)) == {("a", "b"), ("b", "c"), ("c", "b")}
+
+
+def test_formats_that_are_only_read_are_not_written(tmp_path):
+    with pytest.raises(InputError, match="Pajek is read, but not written"):
+        write_graph(Graph.from_edges([0], [1]), tmp_path / "x.net")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -65,13 +65,15 @@ def write_karate(folder: Path, kind: str) -> Path:
         nx.write_graphml(KARATE, path)
     elif kind == "gml":
         nx.write_gml(KARATE, path)
+    elif kind == "gexf":
+        nx.write_gexf(KARATE, path)
     else:
         matrix = nx.to_numpy_array(KARATE, weight="weight")
         np.savetxt(path, matrix, fmt="%d", delimiter=",")
     return path
 
 
-@pytest.mark.parametrize("kind", ["net", "mtx", "json", "graphml", "gml", "csv"])
+@pytest.mark.parametrize("kind", ["net", "mtx", "json", "graphml", "gexf", "gml", "csv"])
 @pytest.mark.parametrize("suffix", ["own", "none", "gz"])
 def test_formats_agree_with_networkx(tmp_path: Path, kind: str, suffix: str) -> None:
     path = write_karate(tmp_path, kind)
@@ -87,7 +89,7 @@ def test_formats_agree_with_networkx(tmp_path: Path, kind: str, suffix: str) -> 
     assert quietly(read_graph, path, directed=True).n_edges == 2 * 78
 
 
-@pytest.mark.parametrize("kind", ["graphml", "gml"])
+@pytest.mark.parametrize("kind", ["graphml", "gexf", "gml"])
 @pytest.mark.parametrize("directed", [False, True])
 def test_what_is_written_as_markup_is_read_by_networkx(
     tmp_path: Path, kind: str, directed: bool
@@ -98,7 +100,7 @@ def test_what_is_written_as_markup_is_read_by_networkx(
     )
     path = tmp_path / f"x.{kind}"
     ct.write_graph(graph, path)
-    read = nx.read_graphml(path) if kind == "graphml" else nx.read_gml(path)
+    read = {"graphml": nx.read_graphml, "gexf": nx.read_gexf, "gml": nx.read_gml}[kind](path)
     assert read.is_directed() is directed
     assert set(read.nodes) == set(names)
     assert sorted(w for *_, w in read.edges(data="weight")) == [1.5, 2, 3]
@@ -115,10 +117,10 @@ def test_what_is_written_as_markup_is_read_by_networkx(
         ("edges.csv", b"%PDF-1.7\n1 0 obj\n", "PDF"),
         ("edges.csv", b"\x80\x04\x95\x10 0 0", "pickle"),
         ("edges.txt", b"BZh91AY", "bzip2"),
-        ("x.gexf", '<?xml version="1.0"?>\n<gexf version="1.2"></gexf>', "GEXF"),
+        ("x.gexf", '<?xml version="1.0"?>\n<gexf version="1.2"></gexf>', "there is no graph"),
         ("x.adjlist", "1 2 3\n2 3 4\n", "adjacency list"),
         ("x.g6", ">>graph6<<A_\n", "graph6"),
-        ("x.xml", "<?xml version='1.0'?><notes/>", "XML, but not GraphML"),
+        ("x.xml", "<?xml version='1.0'?><notes/>", "XML, but neither GraphML"),
         ("x.csv", b"PK\x03\x04 other.txt", "zip archive"),
         ("x.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Excel"),
         ("x.json", '{"name": "x"}', "not a graph that coterie knows"),
@@ -210,7 +212,7 @@ def test_numbers_below_a_word_prove_a_header(tmp_path: Path) -> None:
 
 
 def test_a_first_line_that_may_be_a_header_is_mentioned_and_can_be_decided(tmp_path: Path) -> None:
-    path = written(tmp_path, "e.csv", "Person A;Person B\nAnn;Bob\nBob;Cy\n")
+    path = written(tmp_path, "e.csv", "Wer;Wen\nAnn;Bob\nBob;Cy\n")
     assert "the first line is data; --header if it is not" in recognised(read_graph, path).line()
     assert read_graph(path).n_nodes == 5
     assert read_graph(path, header=True).n_nodes == 3
@@ -227,7 +229,7 @@ def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no column 'x'; the first line has 'id'"):
         read_graph(path, source="x", target="n")
     with pytest.raises(InputError, match=r"which of the columns .* is the target"):
-        read_graph(path, source="from_city")
+        read_graph(written(tmp_path, "u.csv", "id,a,b,c\n1,x,y,z\n"), source="a")
     ratings = written(tmp_path, "r.csv", "when,who,what,how\n5,a,x,4.5\n6,b,y,1\n")
     names = {"user": "who", "item": "what", "rating": "how", "time": "when"}
     read = read_ratings(ratings, **names)

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from coterie.base.errors import AssumptionWarning, CoterieError, InputError
 from coterie.data import byte_source as source
+from coterie.data.column_roles import WantedColumns
 from coterie.data.readers import read_columns, read_graph, read_ratings
 from coterie.data.text_fields import _read_any, _read_plain
-from coterie.data.text_layout import WantedColumns, make_layout
+from coterie.data.text_layout import make_layout
 
 
 @pytest.fixture
@@ -283,9 +284,8 @@ def test_integer_parser_agrees_with_the_general_parser(rows, separator, line_end
     content = line_end.join(between.join(map(str, row)) for row in rows)
     block = (content + line_end * last).encode()
     block += b"\n" * (not block.endswith(b"\n"))
-    layout = make_layout(
-        separator.strip(" "), [], None, WantedColumns(("source", "target"), ("weight",))
-    )
+    wanted = WantedColumns(("source", "target"), ("weight",))
+    layout = make_layout(separator.strip(" "), [], [], wanted, named=False)
     plain, general = _read_plain(block, layout), _read_any(block, layout)
     assert general.rows == len(rows)
     assert (plain is None) == any(abs(x) >= 2**31 for row in rows for x in row)

@@ -21,7 +21,8 @@ from coterie.data import Graph, Ratings
 from coterie.data.readers import read_columns, read_graph, read_ratings
 from coterie.data.writers import atomic_write, write_graph, write_ratings, write_table
 
-FORMATS = [".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".graphml", ".gml", ".graphml.gz"]
+FORMATS = [".csv", ".tsv", ".txt", ".csv.gz", ".parquet"]
+FORMATS += [".graphml", ".gml", ".graphml.gz", ".gexf", ".json", ".json.gz"]
 
 
 def same(a, b):

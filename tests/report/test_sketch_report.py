@@ -64,7 +64,8 @@ def test_expected_ladder_error_is_that_of_its_law() -> None:
 
 
 def test_guarantee_is_stated_in_words_and_numbers(page: str) -> None:
-    assert "changes by a factor of at most e^ε = 2.7" in page
+    assert "no result is more than e^ε = 2.7 times as likely" in page
+    assert "The factor is no bound for somebody who expects friendships to come together" in page
     assert "one friendship 2.7 at most 2.7 %" in page
     assert "a person’s 10 friendships together 22,000 anything" in page
     assert "a person’s 50 friendships together 5·10²¹ anything" in page

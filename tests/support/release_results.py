@@ -96,5 +96,5 @@ def _result(
 ) -> AttackResult:
     luck = None
     if same_class is not None:
-        luck = ExpectedHits(0.5, same_class, 0.4, _INTERVAL, 0.2)
+        luck = ExpectedHits(0.5, same_class, same_class**0.5, 0.4, _INTERVAL, 0.2)
     return AttackResult(name, label, 200, correct, 10, 0.2, 0.01, _INTERVAL, in_first, luck)

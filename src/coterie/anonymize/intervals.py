@@ -1,4 +1,4 @@
-"""Confidence intervals of shares, and limits of random counts."""
+"""Confidence intervals of shares."""
 
 from __future__ import annotations
 
@@ -22,17 +22,3 @@ def wilson(successes: float, trials: float) -> Interval:
     half = NORMAL_95 * np.sqrt(share * (1 - share) / trials + NORMAL_95**2 / (4 * trials**2))
     whole = 1 + NORMAL_95**2 / trials
     return max(0.0, float((centre - half) / whole)), min(1.0, float((centre + half) / whole))
-
-
-def highest_likely_count(mean: float, probability: float = 0.01) -> int:
-    """Return the count that a Poisson variable of this mean exceeds with at most `probability`.
-
-    >>> highest_likely_count(0.0), highest_likely_count(10.0)
-    (0, 18)
-    """
-    count = 0
-    from scipy.special import gammainccinv  # here: loading it takes long
-
-    while mean > 0 and mean > gammainccinv(count + 1, 1 - probability):
-        count += 1
-    return count

@@ -2,15 +2,12 @@
 
 The owner names the dataset; the content of the input does not decide which ledger applies. There
 is one file per dataset, in JSON Lines: one line when a run is opened, before anything random is
-drawn, and one line when it ends. A run that never ended stays counted.
-
-Every line contains a hash of the line before it, and the index contains the number of lines and
-the last hash of every dataset. Lines that were edited, moved or removed are therefore noticed, and
-so is a file that disappeared. Whoever may write to the folder can still forge all of it: the ledger
-protects an owner from mistakes and from accidents, not from himself.
+drawn, and one line when it ends. A run that never ended stays counted. Further lines set the
+maximum of epsilon (`init`, `raise_cap`), and record what was spent elsewhere (`record`) and what a
+repair found (`repair`). `ledger_store.py` has the files.
 
 The folder is `ledger` in the private state folder ($COTERIE_STATE, else $XDG_STATE_HOME/coterie,
-else ~/.local/state/coterie). Only the owner can read it.
+else ~/.local/state/coterie). Only the owner can read it, or a group that shares it.
 """
 
 from __future__ import annotations
@@ -21,26 +18,22 @@ import json
 import os
 import re
 import secrets
-import sys
-import time
 import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-from urllib.parse import quote
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from coterie.anonymize.ledger_store import LedgerStore, Line, key_of
 from coterie.base.errors import ImportantWarning, InputError, LedgerRefusal
 from coterie.base.json_values import JsonObject, json_value
 from coterie.base.version import __version__
 from coterie.data import Graph
-from coterie.data.atomic_files import atomic_write
 
 __all__ = [
     "Ledger",
@@ -53,23 +46,19 @@ __all__ = [
     "state_folder",
 ]
 
-Kind = Literal["release", "sketch"]
+Kind = Literal["release", "sketch", "record", "cap", "repair"]
 Outcome = Literal["written", "failed", "refused"]
 State = Literal["opened", "written", "failed", "refused"]
 
-_FORMAT = 1
-_OWNER_ONLY = 0o600
-_LOCK_SECONDS = 60.0
+DEFAULT_CAP = Fraction(4)  # of a dataset for which nobody has set one
+
+_RUNS = ("release", "sketch")  # the other kinds are notes: nothing is drawn
 _NAME = re.compile(r"[\w][\w .,@+()-]{0,99}")
-_BACKUP = (
-    "restore the folder from a backup; without one, find out what was published before, and "
-    "continue under a new dataset name"
-)
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One run that was opened: a release or a sketch of a dataset.
+    """One entry of a dataset: a release, a sketch, or a note about the budget.
 
     Attributes
     ----------
@@ -77,8 +66,9 @@ class LedgerEntry:
         Name of the dataset.
     id : str
         Random 128 bits, in hexadecimal.
-    kind : {"release", "sketch"}
-        What was to be published.
+    kind : {"release", "sketch", "record", "cap", "repair"}
+        What was to be published; "record": what was published elsewhere; "cap": a new maximum of
+        the total epsilon; "repair": what a repair found.
     state : {"opened", "written", "failed", "refused"}
         "opened": the run did not end, or has not ended yet. "refused": the privacy policy refused
         the release and nothing was written. All but "refused" count.
@@ -87,7 +77,7 @@ class LedgerEntry:
     graphs : int
         Number of graphs of a release.
     epsilon : fractions.Fraction or None
-        Privacy loss of a sketch.
+        Privacy loss.
     cap : fractions.Fraction or None
         Maximum of the total epsilon when the run was opened.
     version : str
@@ -111,29 +101,15 @@ class LedgerEntry:
     @property
     def counted(self) -> bool:
         """Whether the run uses up releases or epsilon."""
-        return self.kind == "sketch" or self.state != "refused"
+        return self.kind != "release" or self.state != "refused"
 
 
-class _Head(NamedTuple):
-    """What the index knows of a dataset's file."""
+class Repair(NamedTuple):
+    """What `Ledger.repair` found and did."""
 
-    name: str
-    lines: int
-    hash: str
-
-
-class _Line(NamedTuple):
-    """One line of a dataset's file that was checked."""
-
-    content: JsonObject
-    hash: str
-
-
-class _Content(NamedTuple):
-    """A dataset's file that was checked."""
-
-    lines: list[_Line]
-    size: int  # bytes of the complete lines
+    lines: int  # of the file, as it is now
+    found: str  # what was wrong; empty if nothing was
+    copy: Path | None  # the file as it was before
 
 
 class Ledger:
@@ -159,21 +135,23 @@ class Ledger:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         state = Path(folder) if folder is not None else state_folder()
         self.folder = state / "ledger"
+        self._store = LedgerStore(self.folder)
         self._counts_of_earlier_versions = state / "releases.json"
 
-    # --- writing ---------------------------------------------------------------------------
+    # --- runs ------------------------------------------------------------------------------
 
     def begin(
         self,
         dataset: str,
         *,
-        kind: Kind,
+        kind: Literal["release", "sketch"],
         epsilon: Fraction | None = None,
         cap: Fraction | None = None,
         max_releases: int = 0,
         details: JsonObject,
         graphs: int = 1,
         fingerprint: str | None = None,
+        after_release: bool = False,
     ) -> LedgerEntry:
         """Record that a run starts. Call this before anything random is drawn.
 
@@ -188,7 +166,8 @@ class Ledger:
         epsilon : fractions.Fraction, optional
             Privacy loss of a sketch.
         cap : fractions.Fraction, optional
-            Maximum of the total epsilon of the dataset, this run included.
+            Maximum of the total epsilon of the dataset, this run included. It may be lower than
+            the dataset's own cap (`init`; 4 if there is none), not higher.
         max_releases : int, default=0
             Maximum number of graphs released from the dataset, this run included; 0 sets no limit.
         details : dict
@@ -198,6 +177,8 @@ class Ledger:
         fingerprint : str, optional
             Hash of the input. If the same input was published under another dataset name, this
             gives an `ImportantWarning`; it decides nothing. Only a salted hash of it is stored.
+        after_release : bool, default=False
+            Whether a sketch may follow a measured release, which has no epsilon.
 
         Returns
         -------
@@ -207,37 +188,32 @@ class Ledger:
         Raises
         ------
         LedgerRefusal
-            If the cap or the maximum number of releases would be exceeded, or if the ledger is
-            damaged, missing after it existed, or locked.
+            If the cap or the maximum number of releases would be exceeded, if a sketch follows a
+            measured release, or if the ledger is damaged, missing after it existed, or locked.
         InputError
             If the name is not possible, or the ledger cannot be written. Nothing is counted then.
         """
         name = check_dataset_name(dataset)
         if epsilon is not None and epsilon <= 0:
             raise InputError(f"epsilon={epsilon} is not positive")
-        with self._locked():
-            index = self._read_index()
-            content = self._read(name, index)
+        with self._store.locked():
             if fingerprint is not None and kind == "release":
-                content = self._import_earlier_counts(name, index, content, fingerprint)
-                index = self._read_index()
-            entries = _entries(content.lines)
-            self._refuse_above_limits(name, entries, epsilon, cap, graphs, max_releases, kind)
+                self._import_earlier_counts(name, fingerprint)
+            entries = self._entries(name)
+            if kind == "release":
+                _refuse_above_releases(name, entries, graphs, max_releases)
+            elif not after_release:
+                _refuse_after_release(name, entries)
+            if epsilon is not None:
+                cap = _checked_cap(name, entries, cap)
+                _refuse_above_cap(name, entries, epsilon, cap)
             if fingerprint is not None:
-                self._warn_of_other_names(name, index, fingerprint)
-            spent = _spent(entries)
-            line: JsonObject = {
-                "event": "opened",
-                "dataset": name,
-                "id": secrets.token_hex(16),
-                "kind": kind,
-                "time": _now(),
-                "version": __version__,
-                "details": json_value(details),
-            }
+                self._warn_of_other_names(name, fingerprint)
+            line = _new_line(name, kind, details)
             if kind == "release":
                 line["graphs"] = graphs
             if epsilon is not None:
+                spent = _spent(entries)
                 line["epsilon"] = exact_text(epsilon)
                 line["spent_before"] = exact_text(spent)
                 line["spent_after"] = exact_text(spent + epsilon)
@@ -245,7 +221,7 @@ class Ledger:
                 line["cap"] = exact_text(cap)
             if fingerprint is not None:
                 line["input"] = _salted(fingerprint)
-            self._append(name, index, content, line)
+            self._store.append(name, line)
         return _opened(line)
 
     def finish(self, entry: LedgerEntry, outcome: Outcome) -> None:
@@ -266,16 +242,204 @@ class Ledger:
         """
         if outcome == "refused" and entry.kind == "sketch":
             raise ValueError("a sketch that was begun stays counted")
-        with self._locked():
-            index = self._read_index()
-            content = self._read(entry.dataset, index)
-            known = {one.id: one for one in _entries(content.lines)}
+        with self._store.locked():
+            known = {one.id: one for one in self._entries(entry.dataset)}
             if entry.id not in known:
-                raise self._damaged(entry.dataset, "the entry of this run is missing")
+                raise self._store.damaged(entry.dataset, "the entry of this run is missing")
             if known[entry.id].state == outcome:
                 return
             line = {"event": outcome, "dataset": entry.dataset, "id": entry.id, "time": _now()}
-            self._append(entry.dataset, index, content, line)
+            self._store.append(entry.dataset, line)
+
+    # --- the budget ------------------------------------------------------------------------
+
+    def init(
+        self, dataset: str, *, cap: Fraction, owner: str, continues: str | None = None
+    ) -> LedgerEntry:
+        """Store the maximum of the total epsilon of a dataset, and who answers for it.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+        cap : fractions.Fraction
+            Maximum of the total epsilon.
+        owner : str
+            Who decides about the dataset.
+        continues : str, optional
+            Name under which the dataset was published before. What it spent and released is
+            recorded under the new name.
+
+        Returns
+        -------
+        LedgerEntry
+            The entry.
+
+        Raises
+        ------
+        InputError
+            If a cap is stored already, or lies below what was spent.
+        """
+        name = check_dataset_name(dataset)
+        with self._store.locked():
+            entries = self._entries(name)
+            if _stored_cap(entries) is not None:
+                raise InputError(
+                    f"dataset {name!r} has a cap already",
+                    remedy="use `coterie ledger raise` to raise it",
+                )
+            before: list[LedgerEntry] = []
+            if continues is not None:
+                before = self._entries(check_dataset_name(continues))
+                if not before or key_of(continues) == key_of(name):
+                    raise InputError(
+                        f"there is no other dataset {continues!r} to continue",
+                        remedy="see `coterie ledger show`",
+                    )
+            _require_cap_above(name, _spent(entries) + _spent(before), cap)
+            if before:
+                details = {"continues": continues, "reason": "published under another name"}
+                line = _new_line(name, "record", details)
+                line |= {"epsilon": exact_text(_spent(before)), "graphs": _released(before)}
+                self._store.append(name, line)
+            line = _new_line(name, "cap", {"owner": _required(owner, "owner")})
+            line["cap"] = exact_text(cap)
+            self._store.append(name, line)
+        return _opened(line)
+
+    def raise_cap(self, dataset: str, *, cap: Fraction, reason: str) -> LedgerEntry:
+        """Raise the stored cap of a dataset; the entry says why.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+        cap : fractions.Fraction
+            The new maximum of the total epsilon.
+        reason : str
+            Why it is raised.
+
+        Returns
+        -------
+        LedgerEntry
+            The entry.
+
+        Raises
+        ------
+        InputError
+            If no cap is stored, or the new one is not above it.
+        """
+        name = check_dataset_name(dataset)
+        with self._store.locked():
+            stored = _stored_cap(self._entries(name))
+            if stored is None or cap <= stored:
+                raise InputError(
+                    f"dataset {name!r} has no stored cap"
+                    if stored is None
+                    else f"the cap of dataset {name!r} is {exact_text(stored)}, "
+                    f"{exact_text(cap)} is not above it",
+                    remedy="store one with `coterie ledger init`"
+                    if stored is None
+                    else "give a larger cap; a single sketch may have a lower one (`cap`)",
+                )
+            line = _new_line(name, "cap", {"reason": _required(reason, "reason")})
+            line["cap"] = exact_text(cap)
+            self._store.append(name, line)
+        return _opened(line)
+
+    def record(
+        self, dataset: str, *, epsilon: Fraction | None, reason: str, graphs: int = 0
+    ) -> LedgerEntry:
+        """Record what was spent or released elsewhere: it counts as if it had been done here.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+        epsilon : fractions.Fraction or None
+            Privacy loss. It is recorded even if it exceeds the cap, as it is a fact.
+        reason : str
+            What was published, where and when.
+        graphs : int, default=0
+            Number of graphs of measured releases.
+
+        Returns
+        -------
+        LedgerEntry
+            The entry.
+        """
+        name = check_dataset_name(dataset)
+        if (epsilon is None or epsilon <= 0) and graphs <= 0:
+            raise InputError("nothing to record", remedy="give a positive `epsilon`, or `graphs`")
+        line = _new_line(name, "record", {"reason": _required(reason, "reason")})
+        line |= {"graphs": graphs}
+        if epsilon is not None:
+            line["epsilon"] = exact_text(epsilon)
+        with self._store.locked():
+            self._entries(name)
+            self._store.append(name, line)
+        return _opened(line)
+
+    def repair(
+        self, dataset: str, *, reason: str, epsilon: Fraction | None = None, graphs: int = 0
+    ) -> Repair:
+        """Keep what is left of a damaged ledger, and record what was lost.
+
+        A missing or damaged index is made again from the files. Of a damaged file, the lines before
+        the damage are kept, and the whole file is kept next to it under another name.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+        reason : str
+            What happened.
+        epsilon : fractions.Fraction, optional
+            What the lost lines have spent, at most; required if lines were lost, and not less than
+            what the damaged lines still say.
+        graphs : int, default=0
+            Number of graphs of measured releases in the lost lines.
+
+        Returns
+        -------
+        Repair
+            What was found and done.
+
+        Raises
+        ------
+        InputError
+            If lines were lost and `epsilon` is missing or too small; nothing is changed then.
+        """
+        name = check_dataset_name(dataset)
+        _required(reason, "reason")
+        if not self.folder.is_dir():
+            raise InputError(f"there is no ledger in {self.folder}", remedy="check COTERIE_STATE")
+        with self._store.locked():
+            made = self._store.repair_index()
+            problem = self._store.problem_of(name)
+            chain = self._store.chain(name)
+            index = self._store.index().get(key_of(name))
+            if index is None and not chain.lines and not chain.problem:
+                raise InputError(
+                    f"there is no dataset {name!r}", remedy="see `coterie ledger show`"
+                )
+            if not problem and not made:
+                return Repair(len(chain.lines), "", None)
+            known = _entries(chain.lines)
+            least = _readable_loss(chain.behind, {one.id for one in known})
+            if problem and (epsilon is None or epsilon < least):
+                raise InputError(
+                    f"{self.file(name).name}: {problem}; what the lost lines have spent must be "
+                    f"recorded, and the damaged lines name epsilon {exact_text(least)}",
+                    remedy="give at least this `epsilon`, from your own records",
+                )
+            found = problem or "the index was missing or damaged; lines at the end may be lost"
+            line = _new_line(name, "repair", {"found": found, "reason": reason})
+            line |= {"graphs": graphs}
+            if epsilon:
+                line["epsilon"] = exact_text(epsilon)
+            copy = self._store.replace_damaged(name, line)
+        return Repair(len(chain.lines) + 1, found, copy)
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -289,11 +453,11 @@ class Ledger:
         """
         if not self.folder.is_dir():
             return []
-        with self._locked():
-            return sorted(head.name for head in self._read_index().values())
+        with self._store.locked():
+            return sorted(head.name for head in self._store.index().values())
 
     def entries(self, dataset: str) -> list[LedgerEntry]:
-        """Return all runs of a dataset, the oldest first; none for an unknown dataset.
+        """Return all entries of a dataset, the oldest first; none for an unknown dataset.
 
         Parameters
         ----------
@@ -303,13 +467,13 @@ class Ledger:
         Returns
         -------
         list of LedgerEntry
-            The runs that were opened, with how they ended.
+            The runs that were opened, with how they ended, and the notes between them.
         """
         name = check_dataset_name(dataset)
         if not self.folder.is_dir():
             return []
-        with self._locked():
-            return _entries(self._read(name, self._read_index()).lines)
+        with self._store.locked():
+            return self._entries(name)
 
     def spent(self, dataset: str) -> Fraction:
         """Return the total epsilon of a dataset, failed runs included.
@@ -325,6 +489,22 @@ class Ledger:
             The exact sum.
         """
         return _spent(self.entries(dataset))
+
+    def cap(self, dataset: str) -> Fraction:
+        """Return the maximum of the total epsilon of a dataset: the stored one, or 4.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the dataset.
+
+        Returns
+        -------
+        fractions.Fraction
+            The cap.
+        """
+        stored = _stored_cap(self.entries(dataset))
+        return DEFAULT_CAP if stored is None else stored
 
     def releases(self, dataset: str) -> int:
         """Return the number of graphs released from a dataset, failed runs included.
@@ -362,8 +542,9 @@ class Ledger:
         name = check_dataset_name(dataset)
         if not self.folder.is_dir():
             return 0
-        with self._locked():
-            return len(self._read(name, self._read_index()).lines)
+        with self._store.locked():
+            self._entries(name)
+            return len(self._store.lines(name))
 
     def file(self, dataset: str) -> Path:
         """Return the file of a dataset.
@@ -378,10 +559,7 @@ class Ledger:
         pathlib.Path
             A text file with one JSON object per line.
         """
-        name = quote(_key(dataset), safe="")
-        if len(name) > 150:  # file systems limit the length of names
-            name = f"{name[:120]}-{hashlib.sha256(name.encode()).hexdigest()[:24]}"
-        return self.folder / f"{name}.jsonl"
+        return self._store.file(dataset)
 
     def check_releases(self, dataset: str, graphs: int, max_releases: int) -> None:
         """Raise LedgerRefusal if `begin` would refuse that many more graphs; record nothing.
@@ -395,49 +573,22 @@ class Ledger:
         max_releases : int
             Maximum number of graphs released from the dataset; 0 sets no limit.
         """
-        self._refuse_above_limits(
-            dataset, self.entries(dataset), None, None, graphs, max_releases, "release"
-        )
+        _refuse_above_releases(dataset, self.entries(dataset), graphs, max_releases)
 
-    # --- limits ----------------------------------------------------------------------------
+    def _entries(self, name: str) -> list[LedgerEntry]:
+        try:
+            return _entries(self._store.lines(name))
+        except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+            raise self._store.damaged(name, f"a line has no meaning ({error})") from error
 
-    def _refuse_above_limits(
-        self,
-        dataset: str,
-        entries: Sequence[LedgerEntry],
-        epsilon: Fraction | None,
-        cap: Fraction | None,
-        graphs: int,
-        max_releases: int,
-        kind: Kind,
-    ) -> None:
-        if epsilon is not None and cap is not None:
-            spent = _spent(entries)
-            if spent + epsilon > cap:
-                raise LedgerRefusal(
-                    f"dataset {dataset!r} has spent epsilon {exact_text(spent)}; "
-                    f"{exact_text(epsilon)} more would exceed the cap of {exact_text(cap)}",
-                    remedy="use a smaller `epsilon`, or draw further graphs from a sketch that "
-                    "exists, which costs nothing",
-                )
-        if kind == "release" and max_releases:
-            before = _released(entries)
-            if before + graphs > max_releases:
-                raise LedgerRefusal(
-                    f"this would be release number {before + graphs} of dataset {dataset!r}, the "
-                    f"policy allows {max_releases}",
-                    remedy="publish a release that exists, or raise the limit on releases in the "
-                    "policy",
-                )
-
-    def _warn_of_other_names(self, dataset: str, index: dict[str, _Head], print_: str) -> None:
+    def _warn_of_other_names(self, dataset: str, print_: str) -> None:
         """Warn if the same input was published under another dataset name."""
         others = []
-        for head in index.values():
-            if _key(head.name) == _key(dataset):
+        for key, head in self._store.index().items():
+            if key == key_of(dataset):
                 continue
             try:
-                entries = _entries(self._read(head.name, index).lines)
+                entries = self._entries(head.name)
             except LedgerRefusal as problem:
                 warnings.warn(str(problem), ImportantWarning, stacklevel=4)
                 continue
@@ -451,13 +602,11 @@ class Ledger:
                 stacklevel=4,
             )
 
-    def _import_earlier_counts(
-        self, name: str, index: dict[str, _Head], content: _Content, fingerprint: str
-    ) -> _Content:
+    def _import_earlier_counts(self, name: str, fingerprint: str) -> None:
         """Count what versions before the ledger recorded of this input in releases.json, once."""
         old = self._counts_of_earlier_versions
         if not old.exists():
-            return content
+            return
         try:
             counts = json.loads(old.read_text(encoding="utf-8"))
             if any(type(count) is not int for count in counts.values()):
@@ -470,190 +619,82 @@ class Ledger:
             ) from error
         taken = any(
             entry._input and _matches(entry._input, fingerprint)
-            for entry in _entries(content.lines)
+            for entry in self._entries(name)
             if entry.details.get("imported")
         )
         if number <= 0 or taken:
-            return content
-        run = secrets.token_hex(16)
-        for event in ("opened", "written"):
-            line: JsonObject = {"event": event, "dataset": name, "id": run, "time": _now()}
-            if event == "opened":
-                line |= {
-                    "kind": "release",
-                    "graphs": number,
-                    "version": __version__,
-                    "details": {"imported": old.name},
-                    "input": _salted(fingerprint),
-                }
-            self._append(name, index, content, line)
-            index = self._read_index()
-            content = self._read(name, index)
-        return content
+            return
+        line = _new_line(name, "release", {"imported": old.name})
+        line |= {"graphs": number, "input": _salted(fingerprint)}
+        self._store.append(name, line)
+        end = {"event": "written", "dataset": name, "id": line["id"], "time": _now()}
+        self._store.append(name, end)
 
-    # --- files -----------------------------------------------------------------------------
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock of the folder, which is created if necessary."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.chmod(self.folder, 0o700)
-            handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, _OWNER_ONLY)
-        except OSError as error:
-            raise LedgerRefusal(
-                f"{self.folder} cannot be used: {error.strerror or error}",
-                remedy="make it writable, or set COTERIE_STATE to the folder of your ledgers",
-            ) from error
-        try:
-            deadline = time.monotonic() + _LOCK_SECONDS
-            while not _try_lock(handle):
-                if time.monotonic() > deadline:
-                    raise LedgerRefusal(
-                        f"{self.folder} is locked by another process",
-                        remedy="wait until it ends, and run the command again",
-                    )
-                time.sleep(0.02)
-            yield
-        finally:
-            os.close(handle)  # this also releases the lock
-
-    def _read_index(self) -> dict[str, _Head]:
-        """Return the index, by key of the dataset."""
-        path = self.folder / "index.json"
-        try:
-            text = path.read_bytes()
-        except FileNotFoundError:
-            files = sorted(self.folder.glob("*.jsonl"))
-            if files:
-                raise LedgerRefusal(
-                    f"{path} is missing, although {files[0].name} exists", remedy=_BACKUP
-                ) from None
-            return {}
-        except OSError as error:
-            raise LedgerRefusal(f"{path} cannot be read: {error.strerror}") from error
-        try:
-            table = json.loads(text)
-            datasets = table["datasets"]
-            index = {
-                str(key): _Head(str(head["name"]), int(head["lines"]), str(head["hash"]))
-                for key, head in datasets.items()
-            }
-            right = table["hash"] == _hash(datasets) and table["format"] == _FORMAT
-        except (ValueError, KeyError, TypeError, AttributeError):
-            right = False
-        if not right:
-            raise LedgerRefusal(
-                f"{path} is damaged; it was left as it is", remedy=_BACKUP
-            ) from None
-        return index
-
-    def _read(self, dataset: str, index: dict[str, _Head]) -> _Content:
-        """Read and check the file of a dataset."""
-        head = index.get(_key(dataset))
-        path = self.file(dataset)
-        try:
-            text = path.read_bytes()
-        except FileNotFoundError:
-            if head is None or head.lines == 0:
-                return _Content([], 0)
-            raise LedgerRefusal(
-                f"{path} is missing: dataset {head.name!r} had a ledger of {head.lines} lines",
-                remedy=_BACKUP,
-            ) from None
-        except OSError as error:
-            raise LedgerRefusal(f"{path} cannot be read: {error.strerror}") from error
-        if head is None:
-            raise self._damaged(dataset, "the index does not contain this dataset")
-        complete, _, torn = text.rpartition(b"\n")
-        rows = complete.split(b"\n") if complete else []
-        if torn and len(rows) < head.lines:
-            raise self._damaged(dataset, "the last line is incomplete")
-        # An incomplete line behind the last line that the index knows was never on the disk when
-        # `begin` returned, so nothing was drawn for it. The next entry replaces it.
-        lines = self._check_lines(dataset, rows)
-        if len(lines) < head.lines:
-            raise self._damaged(dataset, f"{head.lines - len(lines)} lines are missing at the end")
-        # One more line than the index knows: the process ended between the two writes.
-        known = lines[head.lines - 1].hash if head.lines else _first(dataset)
-        if len(lines) > head.lines + 1 or known != head.hash:
-            raise self._damaged(dataset, "its lines are not those that the index knows")
-        return _Content(lines, len(complete) + 1 if rows else 0)
-
-    def _check_lines(self, dataset: str, rows: list[bytes]) -> list[_Line]:
-        lines: list[_Line] = []
-        before = _first(dataset)
-        for number, row in enumerate(rows, 1):
-            try:
-                content = json.loads(row)
-                stated = content.pop("hash")
-                right = (
-                    content["previous"] == before
-                    and content["number"] == number
-                    and _key(content["dataset"]) == _key(dataset)
-                    and hmac.compare_digest(stated, _hash(content))
-                )
-            except (ValueError, KeyError, TypeError, AttributeError):
-                right = False
-            if not right:
-                raise self._damaged(dataset, f"line {number} was edited, moved or removed")
-            lines.append(_Line(content, stated))
-            before = stated
-        try:
-            _entries(lines)
-        except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-            raise self._damaged(dataset, f"a line has no meaning ({error})") from error
-        return lines
-
-    def _damaged(self, dataset: str, what: str) -> LedgerRefusal:
-        return LedgerRefusal(
-            f"{self.file(dataset)} is damaged: {what}; it was left as it is", remedy=_BACKUP
+def _refuse_above_releases(
+    dataset: str, entries: Sequence[LedgerEntry], graphs: int, max_releases: int
+) -> None:
+    before = _released(entries)
+    if max_releases and before + graphs > max_releases:
+        raise LedgerRefusal(
+            f"this would be release number {before + graphs} of dataset {dataset!r}, the "
+            f"policy allows {max_releases}",
+            remedy="publish a release that exists, or raise the limit on releases in the policy",
         )
 
-    def _append(
-        self, dataset: str, index: dict[str, _Head], content: _Content, line: JsonObject
-    ) -> None:
-        """Add a line to the file and to the index; change nothing if the disk is full."""
-        key = _key(dataset)
-        before = content.lines[-1].hash if content.lines else _first(dataset)
-        number = len(content.lines) + 1
-        line = {**line, "previous": before, "number": number}
-        line["hash"] = digest = _hash(line)
-        path = self.file(dataset)
-        try:
-            if key not in index:
-                index = {**index, key: _Head(dataset, 0, _first(dataset))}
-                self._write_index(index)
-            name = index[key].name
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY)
-            try:
-                os.ftruncate(handle, content.size)
-                os.lseek(handle, 0, os.SEEK_END)
-                _write_all(handle, json.dumps(line).encode() + b"\n")
-                os.fsync(handle)
-                _sync_folder(self.folder)
-                self._write_index({**index, key: _Head(name, number, digest)})
-            except BaseException:
-                # This run does not start, so it is not counted, unless the index has it already.
-                if self._read_index()[key].lines < number:
-                    os.ftruncate(handle, content.size)
-                raise
-            finally:
-                os.close(handle)
-        except OSError as error:
-            raise InputError(
-                f"the ledger cannot be written: {error.strerror or error}",
-                path=path,
-                remedy="nothing was counted; free some space, and run the command again",
-            ) from error
 
-    def _write_index(self, index: dict[str, _Head]) -> None:
-        datasets = {key: head._asdict() for key, head in index.items()}
-        table = {"format": _FORMAT, "datasets": datasets, "hash": _hash(datasets)}
-        with atomic_write(self.folder / "index.json", permissions=_OWNER_ONLY) as file:
-            json.dump(table, file, indent=1)
-            file.write("\n")
-        _sync_folder(self.folder)
+def _refuse_after_release(dataset: str, entries: Sequence[LedgerEntry]) -> None:
+    if before := _released(entries):
+        graphs = "1 graph was" if before == 1 else f"{before} graphs were"
+        raise LedgerRefusal(
+            f"{graphs} published from dataset {dataset!r} in measured releases, which have no "
+            "epsilon: a sketch and they together have none either",
+            remedy="publish one of the two; if the recipients of the sketch do not get the "
+            "releases, or you accept that no bound holds for both together, set `after_release`",
+        )
+
+
+def _checked_cap(dataset: str, entries: Sequence[LedgerEntry], cap: Fraction | None) -> Fraction:
+    """Return the cap of a run, which may be lower than that of the dataset."""
+    stored = _stored_cap(entries)
+    limit = DEFAULT_CAP if stored is None else stored
+    if cap is not None and cap > limit:
+        raise LedgerRefusal(
+            f"the cap of dataset {dataset!r} is {exact_text(limit)}; a run can only lower it, not "
+            f"raise it to {exact_text(cap)}",
+            remedy="its owner raises it: `coterie ledger "
+            + ("init" if stored is None else "raise")
+            + f" {dataset} --cap {exact_text(cap)} …`",
+        )
+    return limit if cap is None else cap
+
+
+def _refuse_above_cap(
+    dataset: str, entries: Sequence[LedgerEntry], epsilon: Fraction, cap: Fraction
+) -> None:
+    spent = _spent(entries)
+    if spent + epsilon > cap:
+        raise LedgerRefusal(
+            f"dataset {dataset!r} has spent epsilon {exact_text(spent)}; "
+            f"{exact_text(epsilon)} more would exceed the cap of {exact_text(cap)}",
+            remedy="use a smaller `epsilon`, or draw further graphs from a sketch that "
+            "exists, which costs nothing",
+        )
+
+
+def _require_cap_above(dataset: str, spent: Fraction, cap: Fraction) -> None:
+    if cap < spent or cap <= 0:
+        raise InputError(
+            f"dataset {dataset!r} has spent epsilon {exact_text(spent)}, more than the cap of "
+            f"{exact_text(cap)}",
+            remedy="give a cap that is not below what was spent",
+        )
+
+
+def _required(text: str, name: str) -> str:
+    if not text.strip():
+        raise InputError(f"the {name} is empty", remedy=f"give the `{name}` in a few words")
+    return text.strip()
 
 
 def state_folder() -> Path:
@@ -720,23 +761,8 @@ def exact_text(value: Fraction) -> str:
     return sign + whole + ("." + decimals if places else "")
 
 
-def _key(dataset: str) -> str:
-    """Return what identifies a dataset: "Staff" and "staff" are the same."""
-    return unicodedata.normalize("NFC", dataset).strip().casefold()
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _hash(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _first(dataset: str) -> str:
-    """Return what the first line of a file refers to as the line before."""
-    return _hash({"coterie ledger": _FORMAT, "dataset": _key(dataset)})
 
 
 def _salted(fingerprint: str) -> JsonObject:
@@ -752,19 +778,33 @@ def _matches(stored: tuple[str, str], fingerprint: str) -> bool:
     return hmac.compare_digest(stored[1], _keyed(stored[0], fingerprint))
 
 
-def _entries(lines: Sequence[_Line]) -> list[LedgerEntry]:
-    """Return the runs that the lines describe."""
-    runs: dict[str, LedgerEntry] = {}
+def _new_line(dataset: str, kind: Kind, details: JsonObject) -> JsonObject:
+    return {
+        "event": "opened",
+        "dataset": dataset,
+        "id": secrets.token_hex(16),
+        "kind": kind,
+        "time": _now(),
+        "version": __version__,
+        "details": json_value(details),
+    }
+
+
+def _entries(lines: Sequence[Line]) -> list[LedgerEntry]:
+    """Return the entries that the lines describe."""
+    entries: list[LedgerEntry] = []
+    place: dict[str, int] = {}
     for line in lines:
         content = line.content
         event, run = content["event"], content["id"]
-        if event == "opened":
-            runs[run] = _opened(content)
+        if event == "opened":  # an id that occurs twice counts twice
+            place[run] = len(entries)
+            entries.append(_opened(content))
         elif event in ("written", "failed", "refused"):
-            runs[run] = replace(runs[run], state=event)
+            entries[place[run]] = replace(entries[place[run]], state=event)
         else:
             raise ValueError(f"unknown event {event!r}")
-    return list(runs.values())
+    return entries
 
 
 def _opened(line: JsonObject) -> LedgerEntry:
@@ -773,7 +813,7 @@ def _opened(line: JsonObject) -> LedgerEntry:
         dataset=line["dataset"],
         id=line["id"],
         kind=line["kind"],
-        state="opened",
+        state="opened" if line["kind"] in _RUNS else "written",
         time=line["time"],
         graphs=line.get("graphs", 0),
         epsilon=_fraction(line.get("epsilon")),
@@ -784,6 +824,19 @@ def _opened(line: JsonObject) -> LedgerEntry:
     )
 
 
+def _readable_loss(rows: Sequence[bytes], known: set[str]) -> Fraction:
+    """Return the epsilon that damaged lines still name, without runs that are known."""
+    found: dict[str, Fraction] = {}
+    for row in rows:
+        try:
+            line = json.loads(row)
+            if line["event"] == "opened" and line["id"] not in known:
+                found[line["id"]] = Fraction(line.get("epsilon", 0))
+        except (ValueError, KeyError, TypeError, ZeroDivisionError):
+            continue
+    return sum(found.values(), Fraction(0))
+
+
 def _fraction(text: str | None) -> Fraction | None:
     return None if text is None else Fraction(text)
 
@@ -792,46 +845,11 @@ def _spent(entries: Sequence[LedgerEntry]) -> Fraction:
     return sum((entry.epsilon for entry in entries if entry.epsilon is not None), Fraction(0))
 
 
+def _stored_cap(entries: Sequence[LedgerEntry]) -> Fraction | None:
+    caps = [entry.cap for entry in entries if entry.kind == "cap"]
+    return caps[-1] if caps else None
+
+
 def _released(entries: Sequence[LedgerEntry]) -> int:
-    return sum(entry.graphs for entry in entries if entry.kind == "release" and entry.counted)
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(handle, data) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    if sys.platform == "win32":  # Windows cannot open folders
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            raise LedgerRefusal(
-                f"the ledger cannot be locked: {error.strerror or error}",
-                remedy="set COTERIE_STATE to a folder on a disk that supports locks",
-            ) from error
-        return True
+    """Return the number of graphs, also of releases that were recorded later."""
+    return sum(entry.graphs for entry in entries if entry.counted)

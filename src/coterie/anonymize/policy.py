@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass, field, fields
 from os import PathLike
@@ -14,10 +15,13 @@ from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
 from coterie.anonymize.features.sensitive_columns import SensitiveRisk
 from coterie.anonymize.figures import NOT_IN_JSON, Figure, Private
-from coterie.anonymize.intervals import highest_likely_count
 from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
 from coterie.base.errors import InputError
+
+# People guessed right beyond the expected number that luck explains, in standard deviations: luck
+# exceeds it once in about 700 attacks.
+LIKELY_DEVIATIONS = 3.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,9 +156,10 @@ class Policy:
     edge_inference : float, default=1.0
         A3: maximum advantage in recognising edges that the model was fitted to over edges that it
         never saw, from 0 to 1. The default only reports it.
-    attack_margin : float, default=0.01
-        A4: people that an attack may identify in excess of luck, as a share of those it identifies
-        in a copy with only the names removed.
+    attack_margin : float, default=0.0
+        A4: people that an attack may identify beyond luck, as a share of those it identifies in a
+        copy with only the names removed. Luck is what the same guesses would hit if the members of
+        every class swapped places: its mean and three standard deviations, rounded up.
     releases : int, default=0
         Maximum number of graphs published from one original; 0 sets no limit.
     sensitive_values : int, default=2
@@ -185,7 +190,7 @@ class Policy:
     )
     edge_inference: float = 1.0  # the default sets no limit, so none is weaker
     attack_margin: float = _limit(
-        0.01, "people found beyond luck, as a share of those in an unprotected copy"
+        0.0, "people found beyond luck, as a share of those in an unprotected copy"
     )
     releases: int = 0  # the same
     sensitive_values: int = _limit(
@@ -304,7 +309,7 @@ class Policy:
         inference = None if risk.edge_inference is None else risk.edge_inference.risk
         if inference is not None and self.edge_inference < 1:
             limits.append(self._inference_limit(inference))
-        limits += [self._attack_limit(attack) for attack in risk.attacks.comparisons()]
+        limits += [self._attack_limit(attack) for attack in risk.attacks.pooled()]
         if features is not None:
             for sensitive in features.sensitive:
                 limits += self._sensitive_limits(sensitive)
@@ -463,15 +468,17 @@ class Policy:
         by: str,
         it: str,
     ) -> Limit:
-        """Allow as many hits as luck plus the margin gives in 99 of 100 releases."""
-        expected = attack.expected or 0.0
-        allowed = highest_likely_count(expected + self.attack_margin * attack.naive)
+        """Allow the hits of members who swap places, three standard deviations and the margin."""
+        expected, deviation = attack.expected or 0.0, attack.deviation
+        margin = self.attack_margin * attack.naive
+        allowed = math.ceil(expected + LIKELY_DEVIATIONS * deviation + margin - 1e-9)
         return Limit.compare(
             figures.PEOPLE_FOUND,
             f"people found, {name}",
             (found, allowed),
-            f"A4: {does} right; luck explains {expected:.1f} and the policy allows {allowed} (in "
-            f"a copy with only the names removed {it} identifies {attack.naive})",
+            f"A4: {does} right; luck explains {expected:.1f} with a standard deviation of "
+            f"{deviation:.1f}, and the policy allows {allowed} (in a copy with only the names "
+            f"removed {it} identifies {attack.naive})",
             by=by,
         )
 

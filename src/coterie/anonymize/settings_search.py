@@ -92,7 +92,7 @@ class SettingsSearch(Generic[Setting]):
         return max(self.accepted, key=lambda setting: self.trials[setting].keeps(), default=None)
 
 
-_FEWER_BLOCKS = (2, 4)  # divisors of the number of blocks
+_FEWER_BLOCKS = (2, 3, 4)  # divisors of the number of blocks
 # Cores with this many times the allowed share of the edges are merged, or diluted.
 _CORES = (1.0, 0.5, 0.2, 0.0)
 
@@ -106,24 +106,22 @@ class BlockSettings(NamedTuple):
 
 
 def possible_settings(n_blocks: int, allowed: float, *, fewer: bool) -> list[list[BlockSettings]]:
-    """Return remedies that disclose less: fewer blocks, merged cores, diluted cores.
+    """Return remedies that disclose less: fewer blocks, also with merged cores, merged or diluted
+    cores.
 
     Each is a list of settings, those that change least first. `fewer`: whether the number of blocks
     may change; otherwise only cores are diluted.
 
-    >>> fewer, merged, diluted = possible_settings(8, 0.02, fewer=True)
-    >>> [settings.n_blocks for settings in fewer], len(merged), len(diluted)
-    ([4, 4, 2, 2], 4, 4)
+    >>> fewer, both, merged, diluted = possible_settings(9, 0.02, fewer=True)
+    >>> [settings.n_blocks for settings in fewer], len(both), len(merged), len(diluted)
+    ([4, 3, 2], 3, 4, 4)
     """
-    divided = [
-        BlockSettings(n_blocks // by, share, merge_cores=merge)
-        for by in _FEWER_BLOCKS
-        if n_blocks // by > 1
-        for share, merge in ((np.inf, False), (0.0, True))
-    ]
+    numbers = [n_blocks // by for by in _FEWER_BLOCKS if n_blocks // by > 1]
+    divided = [BlockSettings(number) for number in numbers]
+    both = [BlockSettings(number, 0.0, merge_cores=True) for number in numbers]
     merged = [BlockSettings(n_blocks, step * allowed, merge_cores=True) for step in _CORES]
     diluted = [BlockSettings(n_blocks, step * allowed) for step in _CORES]
-    return [divided, merged, diluted] if fewer else [diluted]
+    return [divided, both, merged, diluted] if fewer else [diluted]
 
 
 def first_sufficient(
@@ -192,8 +190,8 @@ _LARGER_CLASSES = 2  # times the required size
 
 ALTERNATIVE = (
     "the alternative is a differentially private release (coterie sketch, or `epsilon=1` with "
-    "`nodes`): it bounds what anybody can learn about an edge, whatever they know, and keeps less "
-    "of the network"
+    "`nodes`): it bounds how much any single edge can change what is published, and keeps "
+    "less of the network"
 )
 
 

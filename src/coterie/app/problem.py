@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
+from typing import Any
 
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from coterie.base.json_values import JsonObject
@@ -60,14 +62,35 @@ class ProblemError(Exception):
         )
 
 
-async def problem_response(request: Request, error: Exception) -> Response:
-    """Answer a ProblemError; a handler of Starlette."""
-    assert isinstance(error, ProblemError)
-    return error.response()
+Show = Callable[[Request, ProblemError], Response]
+Handler = Callable[[Request, Exception], Awaitable[Response]]
 
 
-def storage_problem(error: OSError) -> ProblemError:
-    """Return the problem of a file that could not be written."""
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    text = "the disk is full" if full else f"the file cannot be stored: {error.strerror}"
-    return ProblemError(507, f"{text}; free some space and try again")
+def problem_handlers(show: Show, unexpected: str) -> dict[Any, Handler]:
+    """Return the handlers for Starlette: whatever is raised, `show` answers with a problem."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        return show(request, _as_problem(error, request) or ProblemError(500, unexpected))
+
+    kinds = (ProblemError, HTTPException, ClientDisconnect, OSError, Exception)
+    return dict.fromkeys(kinds, answer)
+
+
+def _as_problem(error: Exception, request: Request) -> ProblemError | None:
+    """Return what is wrong; None for an unexpected error, whose details nobody is told."""
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, HTTPException):
+        allowed = (error.headers or {}).get("Allow")
+        detail = {
+            404: "there is nothing at this address",
+            405: f"{request.method} is not possible here; use {allowed}",
+        }.get(error.status_code, error.detail)
+        return ProblemError(error.status_code, detail, headers=error.headers)
+    if isinstance(error, ClientDisconnect):
+        return ProblemError(400, "the request was interrupted")  # nobody reads this
+    if isinstance(error, OSError):
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        text = "the disk is full" if full else f"the file cannot be stored: {error.strerror}"
+        return ProblemError(507, f"{text}; free some space and try again")
+    return None

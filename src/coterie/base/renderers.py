@@ -11,9 +11,8 @@ from typing import Any
 
 Renderer = Callable[..., Any]
 
-NOTEBOOK = "notebook"  # a fitted model as an HTML fragment
+NOTEBOOK = "notebook"  # a result as an HTML fragment
 RELEASE = "release"  # the public summary of a release as a page
-RELEASE_NOTEBOOK = "release in a notebook"  # the same as an HTML fragment
 CLUSTER_REPORT = "cluster report"  # a clustering with its data as a page
 CLUSTER_PLOT = "cluster plot"  # a clustering with its graph as a picture
 
@@ -29,3 +28,12 @@ def render(kind: str, result: Any, **options: Any) -> Any:
     """Return the result as HTML or as a figure; None if no function is registered for its kind."""
     renderer = _registered.get(kind)
     return None if renderer is None else renderer(result, **options)
+
+
+class NotebookView:
+    """A result that notebooks show as a card; `report/notebook.py` draws it."""
+
+    def _repr_html_(self) -> str | None:
+        """Return the card; Jupyter shows the repr if this is None."""
+        card: str | None = render(NOTEBOOK, self)
+        return card

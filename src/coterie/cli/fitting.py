@@ -96,7 +96,9 @@ class FitOutcome:
         ]
         if facts is not None and self.length is not None:
             how = "with the number of blocks given"
-            if facts.blocks_chosen:
+            if model.interrupted_:
+                how = "interrupted; a longer search may find a shorter one"
+            elif facts.blocks_chosen:
                 how = "the number of blocks minimises it"
             rows.insert(0, ("description length", f"{self.length:,.2f} nats ({how})"))
         if facts is not None and not model.interrupted_:

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from typing import Annotated, Any, get_args
+from enum import Enum
+from typing import Annotated, Any
 
 import typer
 
+from coterie.base.errors import InputError, near_miss
 from coterie.data.formats import FORMATS, TABLES, listed
 
 _GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
@@ -45,6 +46,20 @@ class Option:
     file: File | None = None
     argument: bool = False  # given by its place, not by its name
     hidden: bool = False  # understood, but not shown in the help
+
+    def check(self, parameter: str, value: Any) -> None:
+        """Raise InputError for a value that is not one of the choices."""
+        known = self.choices.split()
+        if known and value is not None and value not in known:
+            raise InputError(
+                f"{self.user_name(parameter)} {value!r} is not known",
+                remedy=f"use one of {', '.join(known)}{near_miss(value, known)}",
+            )
+
+    def missing(self, parameter: str) -> InputError:
+        """Return the error of a required option that was not given: what it is for."""
+        name, what = self.user_name(parameter), self.help[:1].lower() + self.help[1:]
+        return InputError(f"{name} is required: {what.rstrip('.')}")
 
     def user_name(self, parameter: str) -> str:
         """Return what users call it: --research-truth, or GRAPH for an argument."""
@@ -82,7 +97,9 @@ CATALOGUE = {
         names=("--header/--no-header",),
     ),
     "json_": Option("Print one JSON object on stdout and nothing else.", names=("--json",)),
-    "quiet": Option("Print only the result: no progress, no notes."),
+    "quiet": Option(
+        "Print nothing but errors, and the answers of commands that answer a question."
+    ),
     "seed": count(
         "Random seed. The same seed gives the same result, for any number of threads.", least=0
     ),
@@ -102,6 +119,10 @@ CATALOGUE = {
         "ignored (weighted graphs only), or auto (by the size of the graph).",
         choices="auto exact sampled ignored",
         names=("--absent-pairs", "--absent"),
+    ),
+    "after_release": Option(
+        "Make the sketch although measured releases of the same dataset were published: the "
+        "epsilon does not hold for both together."
     ),
     "allow_large_epsilon": Option("Allow an epsilon above 10, which protects little."),
     "allow_host": Option(
@@ -143,7 +164,12 @@ CATALOGUE = {
         "Recommend only the items listed in this file, one id per line; a header is recognised. "
         "Unknown items are left out, with a message."
     ),
-    "cap": Option("Maximum of the total epsilon of the dataset, this sketch included.", "E"),
+    "cap": Option(
+        "Lower the maximum of the total epsilon of the dataset for this sketch. The stored maximum "
+        "is 4, unless `coterie ledger init` set another; only its owner raises it.",
+        "E",
+    ),
+    "cap@ledger": Option("Maximum of the total epsilon of the dataset.", "E"),
     "checkpoint": writes(
         "Save the state of the fit to this file: every ten iterations; cluster --search best and "
         "--blocks auto or nested after every step, for at most 3 % of the time."
@@ -155,6 +181,11 @@ CATALOGUE = {
     "connected": Option(
         "Keep every block connected: split blocks that fall apart and merge adjacent parts again "
         "(graphs only)."
+    ),
+    "continues": Option(
+        "Name under which the dataset was published before: what was spent and released under it "
+        "is recorded under the new name.",
+        "NAME",
     ),
     "data": argument("Edge list or ratings (text, .gz or Parquet).", "INPUT"),
     "dataset": Option("Name of the dataset (default: all datasets).", "NAME"),
@@ -176,10 +207,11 @@ CATALOGUE = {
         choices="local dask",
     ),
     "epsilon": Option(
-        "Privacy loss, a decimal number. Beliefs about one edge change by a factor of at most "
-        "e^E. Example: --epsilon 1",
+        "Privacy loss, a decimal number. One edge more or less makes no result more than e^E "
+        "times as likely. Example: --epsilon 1",
         "E",
     ),
+    "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", "E"),
     "exclude": reads("Never recommend the items listed in this file, one id per line."),
     "folds": count("Number of parts; each is predicted by a model fitted to the others.", least=2),
     "force": Option(
@@ -193,6 +225,7 @@ CATALOGUE = {
         "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
         "bridges."
     ),
+    "graphs@ledger": count("Number of graphs that measured releases published.", least=0),
     "graph": argument(f"{_GRAPH_FILE}; - reads stdin.", "GRAPH"),
     "graph@cluster|soft": argument(
         f"{_GRAPH_FILE}; a table of user, item and rating with --objective ratings; or a folder "
@@ -267,6 +300,7 @@ CATALOGUE = {
     "name": Option(
         "Name of the data set: ml-100k, as-caida, ca-astroph or karate.", "NAME", argument=True
     ),
+    "name@ledger": Option("Name of the dataset.", "NAME", argument=True),
     "negatives": Option(
         "Unrated pairs to learn from, per rating (default: 1 for best, 0 for mmsbm and mcmmsbm; "
         "not for hard).",
@@ -335,6 +369,7 @@ CATALOGUE = {
         "Replace the release that is in DIR; other files in it are never overwritten."
     ),
     "overwrite@sketch": Option("Replace the file if it exists."),
+    "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
     "plot": writes(
         "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
@@ -389,6 +424,7 @@ CATALOGUE = {
     "ratings@recommend evaluate": argument(
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
+    "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
     "report": writes("Write a report to open in a browser.", "FILE.html"),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."
@@ -408,8 +444,9 @@ CATALOGUE = {
     ),
     "samples": count("Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30)."),
     "samples@cluster": count(
-        "Draw N partitions from the posterior in each of two chains, to see how certain the "
-        "blocks are: adds the column confidence to --out and a section to --report. 0: none.",
+        "Draw N partitions (or hierarchies) from the posterior, in four chains together, to see "
+        "how certain the blocks are: adds the column confidence to --out and a section to "
+        "--report. 0: none.",
         least=0,
     ),
     "samples@soft": count(
@@ -440,6 +477,10 @@ CATALOGUE = {
         "TEXT",
     ),
     "shards": count("Number of shards (default: from the input size)."),
+    "sheet": Option(
+        "Sheet of an Excel workbook (default: the only one with content). Example: --sheet Calls",
+        "NAME",
+    ),
     "show": reads("Print what a sketch file contains, and exit."),
     "sketch": argument("File that `coterie sketch` wrote.", "SKETCH"),
     "split": Option(
@@ -583,16 +624,14 @@ def typer_parameter(
     `required_later`: the command checks itself whether it is given; the help says [required].
     """
     kind: Any = parameter.annotation
-    if option.choices:
-        names = [(choice.replace("-", "_"), choice) for choice in option.choices.split()]
-        values: Any = StrEnum("Choices", names)  # type: ignore[misc]
-        kind = values | None if type(None) in get_args(kind) else values
+    choices = option.choices.split()
     settings: dict[str, Any] = {
-        "metavar": option.metavar,
+        "metavar": f"[{'|'.join(choices)}]" if choices else option.metavar,
         "help": option.help + "  [required]" * required_later,
         "min": option.least,
         "max": option.most,
         "hidden": hidden or option.hidden,
+        "autocompletion": (lambda: choices) if choices else None,
     }
     if option.argument:
         info = typer.Argument(**settings)

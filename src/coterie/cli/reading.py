@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from coterie.data import Graph, Ratings
     from coterie.data.table import Notify, Recognised
 
-TEXT = ("header", "format", "separator")
+TEXT = ("header", "format", "separator", "sheet")
 GRAPH = (*TEXT, "source", "target", "weight")
 RATINGS = (*TEXT, "user", "item", "rating", "time")
 ANYTHING = tuple(dict.fromkeys(GRAPH + RATINGS))
@@ -137,6 +137,8 @@ def load_graph_for_sketch(session: Session, path: str) -> Graph:
 
     with warnings.catch_warnings():  # the error above says what to do with a third column
         warnings.filterwarnings("ignore", message=".*column 3 was not read")
+        for cleaned in ("dropped", "merged"):  # how many is an exact figure of the network
+            warnings.filterwarnings("ignore", message=rf"(?s).*\d .* {cleaned}")
         return load_graph(session, path, notify=check)
 
 

@@ -34,7 +34,8 @@ def run(
     epsilon: str | None = None,
     nodes: str | None = None,
     out: Path | None = None,
-    cap: str = "4",
+    cap: str | None = None,
+    after_release: bool = False,
     allow_large_epsilon: bool = False,
     overwrite: bool = False,
     show: Path | None = None,
@@ -63,20 +64,44 @@ def run(
     from coterie.anonymize.private.sketch import PrivateSketch
 
     parse_epsilon(epsilon, allow_large_epsilon=allow_large_epsilon)  # before the graph is read
-    parse_decimal(cap, "cap")
+    if cap is not None:
+        parse_decimal(cap, "cap")
+    _say_what_was_published(session, dataset)
     ids = declared_ids(int(nodes) if nodes.isascii() and nodes.isdigit() else nodes)
     data = load_graph_for_sketch(session, graph)
     sketch = PrivateSketch(
-        epsilon=epsilon, dataset=dataset, cap=cap, allow_large_epsilon=allow_large_epsilon
+        epsilon=epsilon,
+        dataset=dataset,
+        cap=cap,
+        after_release=after_release,
+        allow_large_epsilon=allow_large_epsilon,
     )
     with session.progress("sketch") as callback:
         sketch.fit(data, nodes=ids, path=out, callback=callback)
     answers = sketch.answers_
     _show_answers(session, answers, str(out))
-    session.show(
-        f"{out}: written; dataset {dataset!r} has spent epsilon {float(sketch.spent_):g} of {cap}"
-    )
-    return {**_facts(answers), "spent": float(sketch.spent_), "cap": float(cap)}
+    spent, limit = float(sketch.spent_), float(sketch.cap_)
+    session.show(f"{out}: written; dataset {dataset!r} has spent epsilon {spent:g} of {limit:g}")
+    return {**_facts(answers), "spent": spent, "cap": limit}
+
+
+def _say_what_was_published(session: Session, dataset: str) -> None:
+    """Print what was published from the dataset before, of both kinds."""
+    from coterie.anonymize.ledger import Ledger, exact_text
+
+    ledger = Ledger()
+    spent, graphs = ledger.spent(dataset), ledger.releases(dataset)
+    if spent:
+        session.say(
+            f"dataset {dataset!r} has spent epsilon {exact_text(spent)} before; what is spent now "
+            "adds to it"
+        )
+    if graphs:
+        session.say(
+            f"{graphs:,} graphs of dataset {dataset!r} were published in measured releases, which "
+            "have no epsilon: together with them, the sketch has none either",
+            important=True,
+        )
 
 
 def _check_output(out: Path, overwrite: bool) -> None:

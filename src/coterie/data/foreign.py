@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coterie.base.errors import InputError, MissingDependencyError
+from coterie.data.column_roles import WantedColumns, find_columns
 from coterie.data.ids import as_ids, require_distinct
-from coterie.data.text_layout import header_roles
 
 if TYPE_CHECKING:
     from coterie.data.graph import Graph
     from coterie.data.ratings import Ratings
 
+_SAMPLE = 200  # rows that show what a column holds
 TableColumn = np.ndarray | list[Any]  # text as a list
 TableColumns = dict[str, TableColumn]
 
@@ -63,25 +64,22 @@ def _listed(column: np.ndarray) -> TableColumn:
     return list(column) if column.dtype == object else column
 
 
-def choose_columns(frame: Any, **given: str | None) -> list[Any]:
-    """Return the columns for these roles: as given, else by known names, else in order.
-
-    A column of times is returned as None if it is neither given nor known.
-    """
+def choose_columns(frame: Any, wanted: WantedColumns) -> dict[str, Any]:
+    """Return the names of the wanted columns: as chosen, else by words, content and order."""
     names = list(frame.columns)
-    known = header_roles([str(name) for name in names]) or {}
-    picked: list[Any] = []
-    for place, (role, name) in enumerate(given.items()):
-        column = known.get(role, None if role == "time" else place)
-        if name is not None or column is None:
-            picked.append(name)
-        elif column < len(names):
-            picked.append(names[column])
-        else:
-            raise InputError(
-                f"the table has only the columns {names}", remedy="give the names of the columns"
-            )
-    return picked
+    for _, column in wanted.chosen:
+        if column not in names:
+            raise InputError(f"the table has no column {column!r}", remedy=f"use one of {names}")
+    sample = (map(str, frame[name].head(_SAMPLE).to_list()) for name in names)
+    rows = [list(row) for row in zip(*sample, strict=True)]
+    chosen = tuple((name, str(column)) for name, column in wanted.chosen)
+    fields = [str(name) for name in names]
+    found = find_columns(fields, rows, wanted._replace(chosen=chosen), named=True)
+    if any(place >= len(names) for place in found.values()):
+        raise InputError(
+            f"the table has only the columns {names}", remedy="give the names of the columns"
+        )
+    return {name: names[place] for name, place in found.items()}
 
 
 def frame_column(frame: Any, name: Any) -> np.ndarray:

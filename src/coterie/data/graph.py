@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data.adjacency_builder import Cleaned, build_rows, check_weights, cut_edges
+from coterie.data.column_roles import WantedColumns
 from coterie.data.ids import as_ids, number_ids, require_distinct
 
 if TYPE_CHECKING:
@@ -480,8 +481,10 @@ class Graph:
         """
         from coterie.data.foreign import choose_columns, frame_column
 
-        ends = choose_columns(frame, first=source, second=target)
-        ids, (s, t) = number_ids([as_ids(frame_column(frame, name)) for name in ends])
+        given = (("source", source), ("target", target))
+        chosen = tuple((end, name) for end, name in given if name is not None)
+        ends = choose_columns(frame, WantedColumns(("source", "target"), chosen=chosen))
+        ids, (s, t) = number_ids([as_ids(frame_column(frame, name)) for name in ends.values()])
         weights = None if weight is None else frame_column(frame, weight)
         return cls.from_edges(s, t, weights=weights, ids=ids, directed=directed)
 

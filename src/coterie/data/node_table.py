@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from coterie.base.errors import InputError
+from coterie.base.errors import InputError, near_miss
 from coterie.data.byte_source import PathLike
+from coterie.data.column_roles import id_column
 from coterie.data.graph import Graph
 from coterie.data.ids import IdLookup, as_ids, ids_from_text
 from coterie.data.table import ReadOptions, Table, check_names, read_table
-from coterie.data.text_layout import id_column
 
 _MOST_ORDERED = 20  # numbers with more distinct values are measured, not counted
 _DATE = re.compile(r"\d{4}-\d{1,2}(-\d{1,2})?([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -119,8 +119,9 @@ class NodeTable:
         for column in self.columns:
             if column.name == name:
                 return column
+        meant = near_miss(name, self.names)
         raise InputError(
-            f"there is no column {name!r}", remedy=f"use one of {', '.join(self.names)}"
+            f"there is no column {name!r}", remedy=f"use one of {', '.join(self.names)}{meant}"
         )
 
     @property

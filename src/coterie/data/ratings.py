@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.data.column_roles import WantedColumns
 from coterie.data.ids import number_ids
 
 if TYPE_CHECKING:
@@ -265,8 +266,13 @@ class Ratings:
         """
         from coterie.data.foreign import choose_columns, frame_column
 
-        chosen = choose_columns(frame, first=user, second=item, number=rating, time=timestamp)
-        u, i, r, t = (None if name is None else frame_column(frame, name) for name in chosen)
+        given = {"user": user, "item": item, "rating": rating, "timestamp": timestamp}
+        chosen = tuple((what, name) for what, name in given.items() if name is not None)
+        wanted = WantedColumns(("user", "item"), ("rating",), ("timestamp",), chosen)
+        found = choose_columns(frame, wanted)
+        u, i, r, t = (
+            None if name not in found else frame_column(frame, found[name]) for name in given
+        )
         if t is not None and t.dtype.kind not in "iuf":
             t = t.astype("int64")
         return cls.from_arrays(u, i, r, timestamps=t, merge=merge)

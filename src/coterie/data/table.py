@@ -2,12 +2,11 @@
 
 Every reader of the package comes here: graphs and ratings for some columns (`read_wanted`),
 attributes, features, titles and lists of ids for all of them (`read_table`), the application for
-the first rows. `text_layout.py` declares the words that name a column, `formats/` the formats.
+the first rows. `column_roles.py` declares the words that name a column, `formats/` the formats.
 """
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,21 +18,16 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from coterie.base.errors import AssumptionWarning, InputError
+from coterie.base.errors import AssumptionWarning, InputError, near_miss
 from coterie.data.byte_source import PathLike, place_error, place_name
+from coterie.data.column_roles import WantedColumns, are_names, id_column, role_of
 from coterie.data.formats import FORMATS, TABLES, TEXT
 from coterie.data.formats.adjacency_matrix import Verdict, matrix_edges, matrix_shape
 from coterie.data.formats.format import Cells, EdgeTable, Format, naming_the_file
 from coterie.data.formats.recognise import find_format
 from coterie.data.ids import written_integer
 from coterie.data.text_fields import THOUSANDS, is_number, is_quantity, with_point
-from coterie.data.text_layout import (
-    WHITESPACE,
-    WantedColumns,
-    header_roles,
-    id_column,
-    make_layout,
-)
+from coterie.data.text_layout import WHITESPACE, layout_in_order
 from coterie.data.text_reader import Columns, read_rows, read_text, text_cells
 
 _SEPARATORS = {WHITESPACE: "blanks", "\t": "tab", ",": "comma", ";": "semicolon"}
@@ -82,6 +76,7 @@ class ReadOptions:
     format: str | None = None
     separator: str | None = None
     header: bool | None = None
+    sheet: str | None = None  # of an Excel workbook
     # columns of a graph, and what it is
     source: str | None = None
     target: str | None = None
@@ -135,8 +130,7 @@ def takes(*names: str) -> Callable[[Callable[[PathLike, ReadOptions], T]], Calla
         def reader(path: PathLike, **given: Any) -> T:
             for name in given:
                 if name not in names:
-                    near = difflib.get_close_matches(name, names, 1)
-                    meant = f"; did you mean {near[0]!r}?" if near else ""
+                    meant = near_miss(name, names)
                     raise TypeError(f"{read.__name__} has no argument {name!r}{meant}")
             return read(path, ReadOptions(**given))
 
@@ -158,7 +152,7 @@ def takes(*names: str) -> Callable[[Callable[[PathLike, ReadOptions], T]], Calla
 
 def read_wanted(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> Columns:
     """Read some columns of a table."""
-    kind = find_format(path, options.format, TABLES)
+    kind = _format_of(path, options, TABLES)
     if kind.columns is not None:
         columns = kind.columns(path, wanted, options)
     else:
@@ -168,9 +162,21 @@ def read_wanted(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> 
     return noted_encoding(columns)
 
 
+def _format_of(path: PathLike, options: ReadOptions, allowed: tuple[Format, ...]) -> Format:
+    """Return the format of a file; only a workbook has sheets to choose."""
+    kind = find_format(path, options.format, allowed)
+    if options.sheet is not None and kind.name != "excel":
+        raise InputError(
+            f"this is a {kind.title} file, which has no sheets",
+            path=place_name(path),
+            remedy="leave out `sheet`",
+        )
+    return kind
+
+
 def read_edges(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> Columns:
     """Read the edges of a graph, from a table, a document or an adjacency matrix."""
-    kind = find_format(path, options.format, FORMATS)
+    kind = _format_of(path, options, FORMATS)
     if kind.edges is not None:
         found = kind.edges(path, options)
     elif kind is TEXT:
@@ -236,22 +242,15 @@ def _edge_columns(path: PathLike, table: EdgeTable, options: ReadOptions) -> Col
 
     An undirected document that is read as directed has every edge in both directions.
     """
-    sources, targets, weights = table.sources, table.targets, table.weights
     if options.directed and table.directed is False:
-        loops = [s == t for s, t in zip(sources, targets, strict=True)]
-        keep = [n for n, loop in enumerate(loops) if not loop]
-        sources, targets = (
-            sources + [targets[n] for n in keep],
-            targets + [sources[n] for n in keep],
-        )
-        if weights is not None:
-            weights = weights + [weights[n] for n in keep]
-    wanted = WantedColumns(("source", "target"), ("weight",) * options.weighted)
+        table.add_reversed(range(len(table.sources)))
+    sources, targets, weights = table.sources, table.targets, table.weights
     names = ["source", "target", *["weight"] * (options.weighted or weights is not None)]
-    layout = make_layout("", names, None, wanted)
+    layout = layout_in_order(WantedColumns(("source", "target"), ("weight",) * (len(names) > 2)))
     columns = Columns(place_name(path), layout, len(names), unit="edge")
     columns.column_names, columns.rows = names, len(sources)
     columns.declared_directed = table.directed is True
+    columns.named_by = table.named_by
     connected = {*sources, *targets}
     columns.isolated = [node for node in table.nodes if node not in connected]
     for name, ids in zip(("source", "target"), id_columns(sources, targets), strict=True):
@@ -309,7 +308,7 @@ def recognised(columns: Columns, contents: str) -> Recognised:
         for n in range(columns.n_fields)
     ]
     if columns.unit != "line":
-        header = ""
+        header = f"nodes are called by their {columns.named_by}" if columns.named_by else ""
     elif names is not None:
         header = "header"
     elif columns.first_line_is_data:
@@ -424,8 +423,16 @@ def read_table(
     by default, if it has a usual name of a column of ids, or no number. `is_list` reads one id per
     line. `about_nodes` takes the nodes of a document of a graph.
     """
-    allowed = tuple(f for f in FORMATS if f.cells or (about_nodes and f.node_cells))
-    cells = _cells(path, find_format(path, options.format, allowed), options, is_list)
+    allowed = tuple(f for f in FORMATS if f.cells or (about_nodes and f.edges))
+    kind = _format_of(path, options, allowed)
+    if kind is TEXT and is_list:
+        cells = text_cells(path, options.separator, columns=1)
+    elif about_nodes and kind.edges is not None:
+        found = kind.edges(path, options)
+        cells = found if isinstance(found, Cells) else found.node_cells()
+    else:
+        assert kind.cells is not None
+        cells = kind.cells(path, options)
     if not cells.is_unicode:
         _say_latin_1(place_name(path))
     rows = cells.rows
@@ -450,14 +457,6 @@ def _looks_like_names(fields: list[str]) -> bool:
     return id_column(fields) is not None or not any(map(is_quantity, fields))
 
 
-def _cells(path: PathLike, kind: Format, options: ReadOptions, is_list: bool) -> Cells:
-    if kind is TEXT and is_list:
-        return text_cells(path, options.separator, columns=1)
-    read = kind.cells or kind.node_cells
-    assert read is not None
-    return read(path, options)
-
-
 def read_id_list(path: PathLike, is_header: Callable[[str], bool]) -> Table:
     """Read a list of ids: one per line, or the column of ids of a table.
 
@@ -477,7 +476,9 @@ def read_id_list(path: PathLike, is_header: Callable[[str], bool]) -> Table:
     return table._replace(rows=[row for row, _ in found], lines=[line for _, line in found])
 
 
-def first_rows(path: PathLike, count: int, separator: str | None = None) -> Table | None:
+def first_rows(
+    path: PathLike, count: int, separator: str | None = None, sheet: str | None = None
+) -> Table | None:
     """Return the first rows of a table of edges or ratings; None if the file is no table."""
     kind = find_format(path, None, FORMATS)
     if kind.cells is None or (kind.edges is not None and kind.name != "json"):
@@ -485,26 +486,27 @@ def first_rows(path: PathLike, count: int, separator: str | None = None) -> Tabl
     if kind is TEXT:
         cells = text_cells(path, separator, columns=2, most_rows=count)
     else:
-        cells = kind.cells(path, ReadOptions(most_rows=count))
+        cells = kind.cells(path, ReadOptions(most_rows=count, sheet=sheet))
     rows = [["" if cell is None else str(cell) for cell in row] for row in cells.rows[:count]]
     name = place_name(path)
     return Table(name, None, rows, cells.lines, cells.unit, cells.separator) if rows else None
 
 
-def refuse_times(path: PathLike, *, separator: str | None = None) -> None:
+def refuse_times(path: PathLike, *, separator: str | None = None, sheet: str | None = None) -> None:
     """Raise InputError if the header of a table of edges names a column of times."""
     if str(path) == "-":
         return  # it can be read only once
     try:
-        found = first_rows(path, _HEADER_ROWS, separator)
+        found = first_rows(path, _HEADER_ROWS, separator, sheet)
         names = [] if found is None else found.rows[0]
-        roles = header_roles(names) or {}
+        rows = [] if found is None else found.rows[1:]
+        times = [name for name in names if (role := role_of(name)) and role.name == "time"]
+        if not times or not are_names(names, rows, WantedColumns(("source", "target"))):
+            return
     except InputError:
         return  # the reader says what is wrong
-    if "time" not in roles:
-        return
     raise InputError(
-        f"the edges have times (column {names[roles['time']]!r}), which a release cannot contain",
+        f"the edges have times (column {times[0]!r}), which a release cannot contain",
         path=place_name(path),
         remedy="remove the column to release one network of all times. Snapshots can be released "
         "one by one, but they add up: two of them disclose more about a person than each alone, "

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import re
 from typing import NamedTuple
 
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.data.column_roles import WantedColumns, find_columns, id_column
 
 WHITESPACE = ""  # the separator that stands for one or more blanks or tabs
 _SEPARATORS = ("::", "\t", ",", ";", "|")
@@ -22,37 +22,6 @@ _SPELLINGS = {
 }
 _SAMPLE = 100  # lines used to find the separator
 
-# Role of a column -> its known names, in lower case, without blanks, _ and -. The first four are
-# the columns of edges and ratings, the others those of a table of nodes, users or items.
-WORDS = {
-    "first": "source src from fromnode fromnodeid sourceid node1 node user userid reviewer"
-    " customer published",
-    "second": "target tgt dst dest destination to tonode tonodeid targetid node2 item itemid movie"
-    " movieid product productid book bookid artist artistid block label group community original",
-    "number": "weight rating ratings score stars value count",
-    "time": "timestamp time date unixtime",
-    "id": "node nodeid id ids person published user userid users item itemid items movie movieid"
-    " product productid book bookid isbn",
-    "title": "title name movietitle itemname productname booktitle",
-}
-ROLES = ("first", "second", "number", "time")  # in the order of the columns
-RATING_WORDS = frozenset(["rating", "ratings", "score", "stars"])
-ROLE_OF = {name: role for role in ROLES for name in WORDS[role].split()}
-
-
-class WantedColumns(NamedTuple):
-    """The columns that a caller needs, with their names in error messages."""
-
-    ids: tuple[str, ...]
-    numbers: tuple[str, ...] = ()
-    times: tuple[str, ...] = ()  # optional
-    chosen: tuple[tuple[str, str], ...] = ()  # wanted column -> its name in the file
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All columns, the optional ones last."""
-        return (*self.ids, *self.numbers, *self.times)
-
 
 class Layout(NamedTuple):
     """The separator of a line, and the positions of the wanted columns."""
@@ -63,6 +32,11 @@ class Layout(NamedTuple):
     n_ids: int
     n_numbers: int
     decimal_comma: bool = False  # numbers are written as 4,5
+
+    @property
+    def id_columns(self) -> list[int]:
+        """The columns of ids."""
+        return np.flatnonzero((self.slot >= 0) & (self.slot < self.n_ids)).tolist()
 
     @property
     def quoting(self) -> bool:
@@ -160,55 +134,11 @@ def find_list_separator(lines: list[str]) -> str:
     return separator if len(fields) > 1 and id_column(fields) is not None else "\n"
 
 
-def plain_name(field: str) -> str:
-    """Return the name of a column in lower case, without blanks and punctuation.
-
-    >>> plain_name("Movie_ID")
-    'movieid'
-    """
-    return re.sub(r"[\s_\-.\"']", "", field).lower()
-
-
-def id_column(fields: list[str], role: str = "id") -> int | None:
-    """Return the first column whose name means ids (or has another role), else None.
-
-    >>> id_column(["team", "Node"]), id_column(["x", "y"])
-    (1, None)
-    """
-    words = WORDS[role].split()
-    return next((n for n, field in enumerate(fields) if plain_name(field) in words), None)
-
-
-def header_roles(fields: list[str], ids: int = 2) -> dict[str, int] | None:
-    """Return the column of each role if the names of the id columns are known, else None.
-
-    >>> header_roles(["userId", "movieId", "rating"]), header_roles(["ann", "bob"])
-    ({'first': 0, 'second': 1, 'number': 2}, None)
-    """
-    plain = [plain_name(field) for field in fields]
-    roles: dict[str, int] = {}
-    for column, name in enumerate(plain):
-        if name in ROLE_OF:
-            roles.setdefault(ROLE_OF[name], column)
-    known = [name for name in plain if name in ROLE_OF]
-    id_roles = [role for role in ("first", "second") if role in roles]
-    repeated = [name for name in known if known.count(name) > 1]
-    if repeated and len(known) == len(plain):
-        raise InputError(
-            f"two columns of the header have the name {repeated[0]!r}",
-            remedy="give every column its own name",
-        )
-    return roles if len(id_roles) >= ids and len(roles) >= 2 else None
-
-
 def make_layout(
-    separator: str, fields: list[str], roles: dict[str, int] | None, wanted: WantedColumns
+    separator: str, fields: list[str], rows: list[list[str]], wanted: WantedColumns, *, named: bool
 ) -> Layout:
-    """Find the wanted columns: those that the user named, else by known names or their order."""
-    if wanted.chosen:
-        found = _chosen_columns(fields, wanted)
-    else:
-        found = _usual_columns(fields, roles, wanted)
+    """Find the wanted columns; `fields` are their names, or the first row if not `named`."""
+    found = find_columns(fields, rows, wanted, named=named)
     names = tuple(name for name in wanted.names if name in found)
     columns = [found[name] for name in names]
     slot = np.full(max(columns) + 1, -1, np.int64)
@@ -216,71 +146,7 @@ def make_layout(
     return Layout(separator, slot, names, len(wanted.ids), len(wanted.numbers))
 
 
-def _usual_columns(
-    fields: list[str], roles: dict[str, int] | None, wanted: WantedColumns
-) -> dict[str, int]:
-    """Find columns by the roles of the header; by their order where it has none."""
-    named = roles or {}
-    if len(wanted.ids) == 1:
-        columns = [named.get("second", named.get("first", 0))]
-    else:
-        columns = [named.get("first", 0), named.get("second", 1)]
-    in_order = columns == list(range(len(columns)))
-    if wanted.numbers and "number" not in named and not in_order:
-        name = wanted.numbers[0]
-        raise InputError(
-            f"the header {fields} has no {name} column", remedy=f"call the column {name!r}"
-        )
-    found = dict(zip(wanted.ids, columns, strict=True))
-    found |= dict.fromkeys(wanted.numbers, named.get("number", len(columns)))
-    if "time" in named:
-        found |= dict.fromkeys(wanted.times, named["time"])
-    elif roles is None and len(fields) > len(found):
-        found |= dict.fromkeys(wanted.times, len(found))
-    return found
-
-
-def _chosen_columns(fields: list[str], wanted: WantedColumns) -> dict[str, int]:
-    """Find the columns that the user named; the others by their known names."""
-    roles = header_roles(fields, 1) or {}
-    role_of = dict(zip(wanted.ids, ("first", "second"), strict=False))
-    role_of |= dict.fromkeys(wanted.numbers, "number") | dict.fromkeys(wanted.times, "time")
-    chosen = dict(wanted.chosen)
-    found = {name: column_of(fields, chosen[name]) for name in wanted.names if name in chosen}
-    for name in wanted.names:
-        if name not in found and roles.get(role_of[name]) not in (None, *found.values()):
-            found[name] = roles[role_of[name]]
-    missing = [name for name in (*wanted.ids, *wanted.numbers) if name not in found]
-    if missing:
-        raise InputError(
-            f"which of the columns {_listed(fields)} is the {missing[0]}?",
-            remedy=f"set `{missing[0]}` to the name of a column",
-        )
-    if len(set(found.values())) < len(found):
-        raise InputError("one column is chosen twice", remedy="choose different columns")
-    return found
-
-
-def column_of(fields: list[str], name: str) -> int:
-    """Return the column with this name in the header; case matters only if it has to.
-
-    >>> column_of(["Person A", "Person B"], "person b")
-    1
-    """
-    for same in (str, str.casefold):
-        places = [n for n, field in enumerate(fields) if same(field) == same(name)]
-        if len(places) == 1:
-            return places[0]
-        if places:
-            raise InputError(
-                f"{len(places)} columns have the name {name!r}", remedy="rename one of them"
-            )
-    raise InputError(
-        f"there is no column {name!r}; the first line has {_listed(fields)}",
-        remedy="use one of these names",
-    )
-
-
-def _listed(fields: list[str]) -> str:
-    shown = ", ".join(map(repr, fields[:10]))
-    return shown + (f" and {len(fields) - 10} more" if len(fields) > 10 else "")
+def layout_in_order(wanted: WantedColumns) -> Layout:
+    """Return the layout of a document, which has the wanted columns and no others."""
+    names = (*wanted.ids, *wanted.numbers)
+    return Layout("", np.arange(len(names)), names, len(wanted.ids), len(wanted.numbers))

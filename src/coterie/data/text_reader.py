@@ -6,7 +6,8 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from enum import Enum
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ from coterie.data.byte_source import (
     place_error,
     place_name,
 )
+from coterie.data.column_roles import WantedColumns, are_names
 from coterie.data.formats.format import Cells
 from coterie.data.ids import integers_as_text
 from coterie.data.ordered_threads import in_order
@@ -31,18 +33,15 @@ from coterie.data.text_fields import (
     Fault,
     TextBlock,
     count_lines,
-    is_date,
     is_number,
     is_quantity,
     read_block,
 )
 from coterie.data.text_layout import (
     Layout,
-    WantedColumns,
     find_list_separator,
     find_separator,
     find_table_separator,
-    header_roles,
     make_layout,
     resolve_separator,
     split,
@@ -85,6 +84,7 @@ class Columns:
         self.format = "text"
         self.is_unicode = True  # False: it was read as Latin-1
         self.declared_directed = False  # whether a document says that its edges have directions
+        self.named_by = ""  # the attribute of a document that names its nodes
         self.first_rows: list[tuple[str, ...]] = []  # as understood, for --dry-run
         self._breaks: list[tuple[int, int]] = []
         self._integers = dict.fromkeys(layout.names, True)
@@ -406,13 +406,13 @@ def _read_blocks(
         rows = [split(line, separator) for line in start.sample]
         request.on_sample(rows, start.complete)
     sample = [split(line, separator) for line in start.sample[:_PROOF_LINES]]
-    layout, named = _find_layout(separator, sample, start, request)
+    layout, kind = _find_layout(separator, sample, start, request)
     columns = Columns(request.name, layout, len(sample[0]) if sample else 0)
     for line, comment in start.comments:
         columns.read_comment(comment, line)
     if not start.sample:
         return columns
-    first = _read_first_line(columns, start, sample, request, named)
+    first = _read_first_line(columns, start, sample, kind, request)
     line = start.first_line + 1
     for block in in_order(read_block, ((b, layout) for b in start.rest if b), threads):
         columns.add(block, line)
@@ -429,44 +429,60 @@ def _read_blocks(
 
 def _find_layout(
     separator: str, sample: list[list[str]], start: _FileStart, request: _Request
-) -> tuple[Layout, bool]:
-    """Return the layout, and whether the names of the first line are known or were chosen."""
-    wanted, fields = request.wanted, sample[0] if sample else []
+) -> tuple[Layout, FirstLine]:
+    """Return the layout, and what the first line is."""
+    wanted, fields, rows = request.wanted, sample[0] if sample else [], sample[1:]
+    first = FirstLine.unclear if request.header is None else FirstLine.row
     try:
         start.first.decode(errors="strict" if request.is_rereadable else "replace")
-        roles = header_roles(fields, len(wanted.ids)) if request.header is not False else None
-        wanted = _without_text_as_times(wanted, sample, roles)
-        layout = make_layout(separator, fields, roles, wanted)
+        if request.header is None and not wanted.chosen:
+            if are_names(fields, rows, wanted):
+                first = FirstLine.names
+            elif _text_above_numbers(sample, range(len(wanted.ids))):
+                first = FirstLine.unknown_names
+        elif request.header is not False:
+            first = FirstLine.names
+        named = first in (FirstLine.names, FirstLine.unknown_names)
+        layout = make_layout(separator, fields, rows, wanted, named=named)
+        if first is FirstLine.unclear and _text_above_numbers(sample, layout.id_columns):
+            first = FirstLine.unknown_names
+            layout = make_layout(separator, fields, rows, wanted, named=True)
     except UnicodeDecodeError:
         raise NotUnicodeError("the first line is not UTF-8", path=request.name) from None
     except InputError as error:
         line = start.first_line + 1
         raise InputError(error.problem, path=request.name, line=line, remedy=error.remedy) from None
-    layout = layout._replace(decimal_comma=_has_decimal_commas(sample, layout))
-    return layout, roles is not None or request.header is True or bool(wanted.chosen)
+    return layout._replace(decimal_comma=_has_decimal_commas(sample, layout)), first
+
+
+class FirstLine(Enum):
+    """What the first line of a text holds."""
+
+    names = "names of columns"
+    unknown_names = "text above a column of numbers, so names of columns"
+    row = "a row"
+    unclear = "unclear"
 
 
 def _read_first_line(
-    columns: Columns, start: _FileStart, sample: list[list[str]], request: _Request, named: bool
+    columns: Columns, start: _FileStart, sample: list[list[str]], kind: FirstLine, request: _Request
 ) -> TextBlock | None:
     """Read the first line as a header or as a row; return it if the whole file must decide.
 
     A line that is returned with a fault was read as a header: that is wrong if no row follows.
     """
-    layout = columns.layout
-    if named:
+    if kind in (FirstLine.names, FirstLine.unknown_names):
         columns.column_names = sample[0]
+        if kind is FirstLine.unknown_names:
+            columns.header = start.sample[0]
         return None
-    if request.header is None and _text_above_numbers(sample, layout):
-        columns.header, columns.column_names = start.sample[0], sample[0]
-        return None
-    first = read_block(start.first, layout)
+    first = read_block(start.first, columns.layout)
     if first.fault is not None:
-        if request.header is not None or not first.fault.header:
+        if kind is FirstLine.row or not first.fault.header:
             raise fault_error(first.fault, request.name, start.first_line)
         columns.header, columns.column_names = start.sample[0], sample[0]
         return first
-    if _all_numbers(first, layout) or request.header is False:
+    if kind is FirstLine.row or _all_numbers(first, columns.layout):
         columns.add(first, start.first_line)
         return None
     return first
@@ -482,7 +498,7 @@ def _as_understood(rows: list[list[str]], layout: Layout) -> list[tuple[str, ...
     ]
 
 
-def _text_above_numbers(sample: list[list[str]], layout: Layout) -> bool:
+def _text_above_numbers(sample: list[list[str]], ids: Container[int]) -> bool:
     """Return whether the first line has text above a column of numbers: then it is a header.
 
     Columns of ids are left out, because a text id may stand above numbers by chance; the whole file
@@ -490,28 +506,13 @@ def _text_above_numbers(sample: list[list[str]], layout: Layout) -> bool:
     """
     if len(sample) < 3:
         return False
-    head, rows = sample[0], sample[1:]
-    for column, field in enumerate(head):
-        is_id = column < len(layout.slot) and 0 <= layout.slot[column] < layout.n_ids
+    rows = sample[1:]
+    for column, field in enumerate(sample[0]):
         values = [row[column] for row in rows if column < len(row)]
-        if is_id or not field or is_quantity(field) or len(values) < len(rows):
-            continue
-        if all(map(is_quantity, values)):
+        is_name = field and column not in ids and not is_quantity(field)
+        if is_name and len(values) == len(rows) and all(map(is_quantity, values)):
             return True
     return False
-
-
-def _without_text_as_times(
-    wanted: WantedColumns, sample: list[list[str]], roles: dict[str, int] | None
-) -> WantedColumns:
-    """Return the wanted columns without times if the column in their place holds words."""
-    if roles is not None or not wanted.times or wanted.chosen:
-        return wanted
-    place = len(wanted.ids) + len(wanted.numbers)
-    values = [row[place] for row in sample[1:] or sample if len(row) > place]
-    if values and not all(is_quantity(value) or is_date(value) for value in values):
-        return wanted._replace(times=())
-    return wanted
 
 
 def _has_decimal_commas(sample: list[list[str]], layout: Layout) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from coterie.data.byte_source import PathLike
+from coterie.data.column_roles import id_column
 from coterie.data.table import read_table
-from coterie.data.text_layout import id_column
 
 
 class Titles(dict[Any, str]):

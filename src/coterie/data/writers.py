@@ -103,18 +103,18 @@ def write_graph(
     graph : Graph
         The graph.
     path : path-like
-        The file: .csv, .tsv, .parquet, .graphml, .gml, or else text with one edge per line,
-        separated by a blank. Text, GraphML and GML are compressed if the name
-        ends with .gz. `-` writes CSV to standard output. A file appears complete or not at all.
+        The file: .csv, .tsv, .parquet, .graphml, .gexf, .gml, .json (node-link), or else text with
+        one edge per line, separated by a blank. All but Parquet are compressed if the name ends
+        with .gz. `-` writes CSV to standard output. A file appears complete or not at all.
     node_columns : mapping of str to ndarray of shape (n_nodes,), optional
-        Attributes of the nodes. GraphML holds them; for other formats, write a table of its own
-        with `write_table`.
+        Attributes of the nodes. GraphML, GEXF and JSON hold them; for other formats, write a table
+        of its own with `write_table`.
 
     Raises
     ------
     InputError
         If the file cannot be written, an id cannot be written as text, or attributes are given for
-        another format than GraphML.
+        a format that does not hold them.
 
     See Also
     --------
@@ -131,9 +131,17 @@ def write_graph(
     """
     suffix = _suffix(path)
     kind = next((known for known in FORMATS if suffix in known.suffixes), TEXT)
-    if node_columns and kind.node_cells is None:
+    if node_columns and not kind.holds_attributes:
+        holders = [known.title for known in FORMATS if known.holds_attributes]
         raise InputError(
-            "only GraphML holds attributes of nodes", path=path, remedy="write a table of its own"
+            f"only {', '.join(holders)} hold attributes of nodes",
+            path=path,
+            remedy="write a table of its own",
+        )
+    if kind.write is None and not kind.writes_tables:
+        written = [known.title for known in FORMATS if known.write or known.writes_tables]
+        raise InputError(
+            f"{kind.title} is read, but not written", path=path, remedy=f"use {', '.join(written)}"
         )
     if kind.write is not None:
         with _binary_output(path) as file:

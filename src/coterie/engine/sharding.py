@@ -17,11 +17,11 @@ from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Progress, silent
 from coterie.data.byte_source import PathLike
+from coterie.data.column_roles import WantedColumns
 from coterie.data.formats import IN_PIECES
 from coterie.data.formats.recognise import find_format
 from coterie.data.ordered_threads import in_order
 from coterie.data.table import ReadOptions
-from coterie.data.text_layout import WantedColumns
 from coterie.data.text_reader import Columns
 from coterie.data.writers import write_table
 from coterie.engine.id_numbering import IdCounter, IdNumbers

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from coterie.base import renderers
 from coterie.base.errors import InputError
+from coterie.base.renderers import NotebookView
 from coterie.data import Graph
 from coterie.models.declaration import DataKind, Declaration
 
 
-class Estimator:
+class Estimator(NotebookView):
     """Base class of models: parameters by name, so that `sklearn.base.clone` works.
 
     Every model has `fit(data, engine, callback)` and stores what it learned in attributes whose
@@ -138,8 +138,3 @@ class Estimator:
             if value is not defaults[name].default and value != defaults[name].default
         )
         return f"{type(self).__name__}({shown})"
-
-    def _repr_html_(self) -> str | None:
-        """Return a small report of a fitted model; Jupyter shows the repr if this is None."""
-        fragment: str | None = renderers.render(renderers.NOTEBOOK, self)
-        return fragment

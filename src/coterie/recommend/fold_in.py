@@ -17,6 +17,7 @@ from coterie.data import Ratings
 from coterie.data.ids import IdLookup
 from coterie.data.negatives import negatives_of_one
 from coterie.data.ratings import NodeRatings
+from coterie.models.rating_model import RatingPredictor
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.ranking import with_added_items
 from coterie.recommend.rating_table import RatingTable, prior_weight, rows_of
@@ -35,7 +36,7 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
     users, user_of = state.users.with_ids(ratings.user_ids)
     items, item_of = state.items.with_ids(ratings.item_ids)
     u, v = user_of[ratings.users], item_of[ratings.items]
-    levels = predictor.levels(ratings.ratings)
+    levels = levels_on_scale(predictor, ratings.ratings)
     table = state.table.with_rows(u, v, levels, len(users), len(items))
     placed = np.union1d(u[v < known_items], u[u >= known_users])
     pairs, likes = (table.users, table.items), state.likes
@@ -58,6 +59,19 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
         items=items,
         interactions=with_added_items(state, table, known_items),
     )
+
+
+def levels_on_scale(predictor: RatingPredictor, ratings: np.ndarray) -> np.ndarray:
+    """Return the level of each rating; raise InputError for one that is outside the scale."""
+    low, high = predictor.limits
+    outside = (ratings < low) | (ratings > high)
+    if outside.any():
+        raise InputError(
+            f"the rating {ratings[outside][0]:g} is outside the scale of the model, {low:g} to "
+            f"{high:g}",
+            remedy="check the ratings, or fit the model again if the scale has changed",
+        )
+    return predictor.levels(ratings)
 
 
 def _ratings_of(
@@ -151,7 +165,7 @@ def newcomers_alone(state: FittedState, ratings: Ratings) -> FittedState:
         return with_ratings(state, ratings)
     base, likes = state.table, state.likes
     users, items = ratings.users.astype(np.int64), of_items[ratings.items]
-    levels = state.predictor.levels(ratings.ratings)
+    levels = levels_on_scale(state.predictor, ratings.ratings)
     table = NewcomerTable(
         users,
         items,

@@ -41,6 +41,7 @@ from coterie.recommend.ranking import (
 from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.registry import MODELS, make_model
 from coterie.recommend.training_data import (
+    check_values,
     read_as_likes,
     with_described_nodes,
     with_unliked_pairs,
@@ -187,12 +188,8 @@ class Recommender(Estimator):
         if read_as_likes(rated, self.likes):
             rng = model.get_params().get("rng", 0)
             training = with_unliked_pairs(rated, as_generator(rng if isinstance(rng, int) else 0))
-        elif np.ptp(rated.ratings) == 0:
-            warnings.warn(
-                f"every rating is {rated.ratings[0]:g}, so every prediction is the same",
-                AssumptionWarning,
-                stacklevel=2,
-            )
+        else:
+            check_values(rated.ratings)
         in_shards = y is None and not isinstance(ratings, Ratings) and training is rated
         data: Any = ratings if in_shards and model.fits_rating_shards else training
         estimator: Any = model  # every model has options of its own
@@ -595,10 +592,11 @@ class Recommender(Estimator):
             }
 
     def fold_in(self, ratings: Any, y: Any = None) -> Self:
-        """Add new users, new items, or new ratings of known ones, without refitting.
+        """Add new users, new items, or new ratings of known users, without refitting.
 
         Users are placed first, by the items that the model knows; then new items, by their users.
-        The groups themselves and the other users and items do not change.
+        The groups themselves, the other users, and the items that have ratings do not change;
+        `update` moves those items too.
 
         Parameters
         ----------
@@ -782,6 +780,9 @@ class Recommender(Estimator):
     def similar_items(self, item: Any, n: int = 10) -> list[tuple[Any, float]]:
         """Return the items that are most similar to an item according to the model.
 
+        If the rating model has offsets alone, it knows no tastes: items are then similar if the
+        same users have, and like, them.
+
         Parameters
         ----------
         item : hashable
@@ -808,7 +809,16 @@ class Recommender(Estimator):
         [(8, 1.0)]
         """
         state = self._fitted
-        similarity, rated = state.predictor.item_similarity, state.table.rated_items
+
+        def similarity(number: int) -> np.ndarray:
+            found = state.predictor.item_similarity(number)
+            if found.any():
+                return found
+            interactions = self._ranked(Order.BOTH).interactions
+            assert interactions is not None
+            return interactions.item_similarity(number)
+
+        rated = state.table.rated_items
         return _most_similar("item", item, state.items, rated, similarity, n)
 
     def score(self, ratings: Any, y: Any = None) -> float:
@@ -830,13 +840,16 @@ class Recommender(Estimator):
         users, items = given.user_ids[given.users], given.item_ids[given.items]
         return -float(np.sqrt(np.mean((self.predict(users, items) - given.ratings) ** 2)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, rankings: bool = True) -> None:
         """Write the fitted recommender to a file.
 
         Parameters
         ----------
         path : path-like
             The file. It appears complete or not at all.
+        rankings : bool, default=True
+            Whether to fit what rankings need first, if that has not been done. Without it, the
+            recommender that is read fits it when it ranks for the first time.
 
         See Also
         --------
@@ -844,7 +857,7 @@ class Recommender(Estimator):
         """
         from coterie.recommend.model_file import save
 
-        save(self._ranked(Order.BOTH), path)
+        save(self._ranked(Order.BOTH if rankings else Order.RATING), path)
 
     def _ranked(self, order: Order, engine: str | Engine = "local") -> FittedState:
         """Return the state; with an interaction model, fitted now if the order needs one."""

@@ -21,6 +21,8 @@ from coterie.models.base import Estimator
 from coterie.models.declaration import Ability
 
 NEGATIVES_PER_LIKE = 2.0
+_LARGEST = 1e15  # above, neighbouring whole numbers are the same
+_FAR = 1000.0  # times the range of 98 % of the ratings: an outlier
 FEATURE_OPTIONS = ("user_features", "item_features")
 
 
@@ -50,6 +52,27 @@ def read_as_likes(ratings: Ratings, likes: bool | None) -> bool:
             stacklevel=3,
         )
     return ones and likes is not False
+
+
+def check_values(ratings: np.ndarray) -> None:
+    """Refuse ratings that are no numbers of a scale; warn of equal ratings and of outliers."""
+    low, high = np.quantile(ratings, (0.01, 0.99))
+    furthest = float(ratings[np.abs(ratings - (low + high) / 2).argmax()])
+    if abs(furthest) > _LARGEST:
+        raise InputError(
+            f"a rating is {furthest:g}, which is not on any scale",
+            remedy="correct this rating, or leave it out",
+        )
+    said = None
+    if np.ptp(ratings) == 0:
+        said = f"every rating is {furthest:g}, so every prediction is the same"
+    elif high > low and abs(furthest - (low + high) / 2) > _FAR * (high - low):
+        said = (
+            f"a rating is {furthest:g}, but 98 % of the ratings are between {low:g} and {high:g}: "
+            "it changes the predictions of its user and its item"
+        )
+    if said is not None:
+        warnings.warn(said, AssumptionWarning, stacklevel=3)
 
 
 def with_unliked_pairs(ratings: Ratings, rng: np.random.Generator) -> Ratings:

@@ -161,7 +161,8 @@ render = written(compose)
 def _finding(fit: Fit, blocks: Blocks) -> str:
     graph = blocks.graph
     nodes, edges = f"{graph.n_nodes:,} nodes", f"{graph.n_edges:,} edges"
-    text = f"The {nodes} with {edges} form {blocks.n_blocks:,} blocks. "
+    form = "are, so far, divided into" if fit.interrupted else "form"
+    text = f"The {nodes} with {edges} {form} {blocks.n_blocks:,} blocks. "
     if fit.description_length is not None:
         return text + f"Description length: {fit.description_length:,.0f} nats."
     text += f"Entropy: {float(fit.model.entropy_):,.0f} nats"
@@ -174,8 +175,9 @@ def _finding(fit: Fit, blocks: Blocks) -> str:
 
 def _page_of_ratings(fit: Fit, data: Ratings, name: str, titles: Mapping[str, str] | None) -> Page:
     users, items = (len(np.unique(labels)) for labels in fit.model.labels_)
+    form = "are, so far, divided into" if fit.interrupted else "form"
     text = (
-        f"The {data.n_users:,} users form {users} blocks and the {data.n_items:,} items "
+        f"The {data.n_users:,} users {form} {users} blocks and the {data.n_items:,} items "
         f"{items} blocks. Entropy of the {len(data):,} observations: "
         f"{float(fit.model.entropy_):,.0f} nats."
     )

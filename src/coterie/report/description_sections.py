@@ -12,10 +12,10 @@ from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
 from coterie.models.hard.posterior import PosteriorSamples
 from coterie.report.block_matrix import density_between, similarity_order
-from coterie.report.charts import Chart, bars, heatmap, histogram
+from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram
 from coterie.report.charts.drawing import Cell
 from coterie.report.charts.sunburst import sunburst
-from coterie.report.page import Section
+from coterie.report.page import Figure, Section
 
 _MOST_BLOCKS = 60  # rows of the block matrix of a level
 _LISTED = 20  # uncertain nodes in the table
@@ -82,7 +82,8 @@ def _matrix(labels: np.ndarray, k: int, graph: Graph) -> Chart:
     )
 
 
-def _comparison(compared: Sequence[ComparedModel]) -> Section:
+def compared_table(compared: Sequence[ComparedModel]) -> ChartTable:
+    """List the models by description length, with their odds against the shortest."""
     rows: list[list[Cell]] = [
         [
             row.model,
@@ -93,6 +94,10 @@ def _comparison(compared: Sequence[ComparedModel]) -> Section:
         ]
         for row in compared
     ]
+    return ChartTable(["model", "blocks", "nats", "longer by", "odds"], rows)
+
+
+def _comparison(compared: Sequence[ComparedModel]) -> Section:
     best = compared[0]
     section = Section(
         "Which model describes the network best",
@@ -101,16 +106,13 @@ def _comparison(compared: Sequence[ComparedModel]) -> Section:
         "a model that is longer by d nats has odds of exp(-d) against the shortest one.",
         label="Models",
     )
-    columns = ["model", "blocks", "nats", "longer by", "odds"]
-    section.tabulate(columns, rows, title="Models by description length")
+    section.tabulate(*compared_table(compared), title="Models by description length")
     return section
 
 
 def _confidence(samples: PosteriorSamples, labels: np.ndarray, graph: Graph) -> Section:
     sure = samples.confidence_
     least = np.argsort(sure, kind="stable")[:_LISTED]
-    counts = sorted(samples.block_counts_.items())
-    edges = np.linspace(0.0, 1.0, 21)
     agreement = (
         "The chains agree"
         if samples.chains_agree
@@ -120,25 +122,49 @@ def _confidence(samples: PosteriorSamples, labels: np.ndarray, graph: Graph) -> 
         "How certain the blocks are",
         f"{len(samples.labels_):,} partitions were drawn from the posterior of the model. On "
         f"average a node is in its block in {100 * float(sure.mean()):.0f} % of them. {agreement} "
-        f"(R-hat of the description length: {short(samples.r_hat_)}).",
+        f"(largest R-hat: {short(samples.r_hat_)}; the samples are worth "
+        f"{samples.effective_size_:,.0f} independent ones).",
         label="Confidence",
     )
-    nodes = histogram(
-        edges,
-        np.histogram(sure, edges)[0],
-        x_title="confidence",
-        y_title="nodes",
-        description="How many nodes have which confidence.",
+    section.figures = confidence_charts(samples)
+    modes = [
+        [number, mode.n_blocks, mode.weight, mode.description_length]
+        for number, mode in enumerate(samples.modes(), 1)
+    ]
+    section.tabulate(
+        ["mode", "blocks", "share of samples", "nats"],
+        modes,
+        title="Distinct explanations among the samples",
     )
-    meaning = "Share of the samples in which a node is in the block that it is listed with."
-    section.draw("Confidence of the nodes", nodes, meaning)
-    meaning = "Share of the samples with each number of blocks."
-    names = [f"{k:,} blocks" for k, _ in counts]
-    shares = {"share of samples": [part for _, part in counts]}
-    section.draw("Number of blocks", bars(names, shares, description=meaning), meaning)
+    section.tabulate(
+        ["figure", "R-hat", "independent samples"],
+        [[name, one.r_hat, one.effective_size] for name, one in samples.diagnostics_.items()],
+        title="Whether the chains agree",
+    )
     section.tabulate(
         ["node", "block", "confidence"],
         [[str(graph.ids[v]), int(labels[v]), float(sure[v])] for v in least],
         title="The least certain nodes",
     )
     return section
+
+
+def confidence_charts(samples: PosteriorSamples) -> list[Figure]:
+    """Draw how certain the nodes are, and how many blocks the samples have."""
+    edges = np.linspace(0.0, 1.0, 21)
+    nodes = histogram(
+        edges,
+        np.histogram(samples.confidence_, edges)[0],
+        x_title="confidence",
+        y_title="nodes",
+        description="How many nodes have which confidence.",
+    )
+    listed = "Share of the samples in which a node is in the block that it is listed with."
+    meaning = "Share of the samples with each number of blocks."
+    counts = sorted(samples.block_counts_.items())
+    shares = {"share of samples": [part for _, part in counts]}
+    number = bars([f"{k:,} blocks" for k, _ in counts], shares, description=meaning)
+    return [
+        Figure("Confidence of the nodes", nodes, listed),
+        Figure("Number of blocks", number, meaning),
+    ]

@@ -1,91 +1,142 @@
-"""A fitted model in a notebook: its settings, its results and its convergence."""
+"""Results in a notebook: a small card with the main figures, a table and charts.
+
+Notebooks have styles of their own for lists and tables, and their theme is not that of the
+operating system. So a card is made of plain boxes, has its own background, and follows the theme of
+JupyterLab, nbconvert and VS Code where they name it.
+"""
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from coterie.base.number_text import short
+from coterie.anonymize.output.public_summary import PublicSummary
+from coterie.base.number_text import percent, short
 from coterie.models.declaration import Groups
+from coterie.models.hard.clustering import HardClustering
+from coterie.models.hard.description.comparison import ModelComparison
+from coterie.models.hard.posterior import PosteriorSamples
 from coterie.recommend.recommender import NotFittedError, Recommender
-from coterie.report.charts.drawing import Chart, template
-from coterie.report.shared_sections import convergence, yes_no
+from coterie.report.charts import ChartTable
+from coterie.report.charts.drawing import template
+from coterie.report.description_sections import compared_table, confidence_charts
+from coterie.report.page import Fact, Figure, HtmlPage, Page, fill
+from coterie.report.shared_sections import Fit, count, yes_no
 
-if TYPE_CHECKING:
-    from coterie.anonymize.output.public_summary import PublicSummary
-
-_STYLE = """
-.coterie-card { max-width: 560px; font: 14px/1.45 system-ui, sans-serif; }
-.coterie-card dl { display: flex; flex-wrap: wrap; gap: 4px 22px; margin: 8px 0; }
-.coterie-card dt { opacity: .7; font-size: 12px; } .coterie-card dd { margin: 0; font-weight: 600; }
-"""
+# Part of the palette -> the pages on which it holds, whatever the operating system prefers
+_THEMES = {
+    "light": ('[data-jp-theme-light="true"]', ".vscode-light"),
+    "dark": ('[data-jp-theme-light="false"]', ".vscode-dark", ".vscode-high-contrast"),
+}
 
 
-def fragment(model: Any) -> str | None:
-    """Render a fitted model as HTML for the output of a notebook cell.
+def fragment(result: Any) -> str | None:
+    """Render a result as HTML for the output of a notebook cell.
 
-    Returns None for a model that is not fitted. A recommender shows the model inside it.
+    Parameters
+    ----------
+    result : estimator, Recommender, PosteriorSamples, ModelComparison, PublicSummary or HtmlPage
+        What the cell returns. Of a release, only the public summary is shown.
+
+    Returns
+    -------
+    str or None
+        The card; None for a model that is not fitted, of which Jupyter shows the repr.
     """
-    title = repr(model)
+    if isinstance(result, PublicSummary):
+        from coterie.report.release_report import compose
+
+        return _card_of_page("", compose(result))
+    if isinstance(result, HtmlPage):
+        return _card_of_page(repr(result), result.page)
+    if isinstance(result, PosteriorSamples):
+        return _card(repr(result), _sampled(result), figures=confidence_charts(result))
+    if isinstance(result, ModelComparison):
+        return _card(repr(result), table=compared_table(result))
+    return _card_of_model(result)
+
+
+def _card(
+    title: str,
+    facts: Sequence[Fact] = (),
+    *,
+    text: str = "",
+    notes: Sequence[str] = (),
+    table: ChartTable | None = None,
+    figures: Sequence[Figure] = (),
+) -> str:
+    return fill(
+        "card.html.j2",
+        title=title,
+        facts=facts,
+        text=text,
+        notes=notes,
+        table=table,
+        figures=figures,
+        styles=_styles(),
+    )
+
+
+@cache
+def _styles() -> str:
+    """Return the style sheet of a card, with the palette by the theme of the notebook."""
+    palette = template("palette.css").replace(".coterie,", ".coterie-card,")
+    colours = dict(zip(_THEMES, re.findall(r"\{\s*(--[^}]*)\}", palette), strict=False))
+    themes = [
+        ", ".join(f"{page} .coterie-card, {page} .coterie-card .chart" for page in pages)
+        + f" {{ {colours[theme]} }}"
+        for theme, pages in _THEMES.items()
+    ]
+    return "\n".join([palette, template("chart.css"), template("card.css"), *themes])
+
+
+def _card_of_page(title: str, page: Page) -> str:
+    name = title or f"{page.title} {page.subtitle}".strip()
+    return _card(name, page.facts, text=page.verdict.text, notes=page.verdict.reasons)
+
+
+def _card_of_model(model: Any) -> str | None:
+    title, known = repr(model), []
     if isinstance(model, Recommender):
         try:
+            known = [count("users", len(model.users_)), count("items", len(model.items_))]
             model = model.model_
         except NotFittedError:
             return None
     if "entropy_" not in vars(model):
         return None
-    return _card(title, _facts(model), _chart(model))
+    fit = Fit(model, None, (), model.facts() if isinstance(model, HardClustering) else None)
+    convergence = fit.closing_sections()[0] if model.history_ else None
+    charts = convergence.figures[:1] if convergence else []
+    return _card(title, [*known, *_groups(model), *fit.top_facts()], figures=charts)
 
 
-def release_fragment(summary: PublicSummary) -> str:
-    """Render the public summary of a release as HTML for the output of a notebook cell."""
-    from coterie.report.release_report import compose
-
-    page = compose(summary)
-    facts = [(fact.name, fact.value) for fact in page.facts]
-    reasons = "".join(f"<li>{escape(text)}</li>" for text in page.verdict.reasons)
-    return _card(page.verdict.text, facts, f"<ul>{reasons}</ul>" if reasons else "")
-
-
-def _card(title: str, facts: list[tuple[str, str]], more: str) -> str:
-    """Return a box with a title, some figures and HTML below them."""
-    listed = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
-    )
-    style = template("palette.css") + template("chart.css") + _STYLE
-    return (
-        f'<div class="coterie coterie-card"><style>{style}</style>'
-        f"<code>{escape(title)}</code><dl>{listed}</dl>{more}</div>"
-    )
-
-
-def _facts(model: Any) -> list[tuple[str, str]]:
-    facts = [("entropy", f"{float(model.entropy_):,.1f} nats")]
-    found = vars(model)
+def _groups(model: Any) -> list[Fact]:
+    """Return how many blocks or groups a model found."""
+    facts = []
     if model.declaration.groups == Groups.BLOCKS:
         labels = model.labels_
         sides = {"user ": labels[0], "item ": labels[1]} if isinstance(labels, tuple) else None
         for side, blocks in (sides or {"": labels}).items():
-            facts.append((f"{side}blocks", f"{len(np.unique(blocks)):,}"))
+            facts.append(count(f"{side}blocks", len(np.unique(blocks))))
     for side in ("", "user", "item"):
-        memberships = found.get(f"{side}_memberships_".lstrip("_"))
+        memberships = vars(model).get(f"{side}_memberships_".lstrip("_"))
         if memberships is not None:
             nodes, groups = np.shape(memberships)
-            facts.append((f"{side} groups".strip(), f"{groups:,} ({nodes:,} {side or 'node'}s)"))
-    history = found.get("history_")
-    if history:
-        facts.append(("iterations", f"{len(history):,}"))
-        facts.append(("time", f"{short(float(history[-1].seconds))} s"))
-    return facts + [
-        (name.strip("_").replace("_", " "), yes_no(found[name]))
-        for name in ("converged_", "locally_optimal_")
-        if name in found
+            text = f"{groups:,} ({nodes:,} {side or 'node'}s)"
+            facts.append(Fact(f"{side} groups".strip(), text))
+    return facts
+
+
+def _sampled(samples: PosteriorSamples) -> list[Fact]:
+    return [
+        count("samples", len(samples.labels_)),
+        count("chains", len(samples.description_lengths_)),
+        Fact("mean confidence", percent(float(samples.confidence_.mean()))),
+        Fact("R-hat", short(samples.r_hat_)),
+        Fact("chains agree", yes_no(samples.chains_agree)),
     ]
-
-
-def _chart(model: Any) -> str:
-    section = convergence(model.history_)
-    chart: Chart | None = section.figures[0].chart if section.figures else None
-    return chart.svg if chart else ""

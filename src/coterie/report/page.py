@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, wraps
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec
 
+from coterie.base.renderers import NotebookView
 from coterie.base.version import __version__
 from coterie.report.charts.drawing import Cell, Chart, ChartTable, template
 from coterie.report.tables import write_table
@@ -109,7 +111,16 @@ class Page:
     subtitle: str = ""  # a line below the title
 
 
-def write(page: Page) -> str:
+class HtmlPage(NotebookView, str):
+    """A report as HTML: a string whose repr is short, and which notebooks show as a card."""
+
+    page: Page
+
+    def __repr__(self) -> str:
+        return f"<HtmlPage: {self.page.title}, {len(self):,} characters>"
+
+
+def write(page: Page) -> HtmlPage:
     """Write a page as one HTML file that contains style, script and charts and fetches nothing.
 
     >>> html = write(Page("report", "An example", Verdict("This page is empty.")))
@@ -119,12 +130,29 @@ def write(page: Page) -> str:
     page.sections = [section for section in page.sections if section]
     page.footer = [*page.footer, f"Made by coterie {__version__}. This file works offline."]
     styles = "\n".join(template(name) for name in ("palette.css", "page.css", "chart.css"))
-    html = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(page=page, styles=styles, script=template("hover.js"))
-    )
-    return _UNIT.sub("\u00a0%", html)
+    html = HtmlPage(fill("page.html.j2", page=page, styles=styles, script=template("hover.js")))
+    html.page = page
+    return html
+
+
+def fill(name: str, **content: object) -> str:
+    """Fill a template of report/templates."""
+    return _UNIT.sub("\u00a0%", _environment().get_template(name).render(content))
+
+
+def parts_html(page: Page) -> list[str]:
+    """Return the content of each section of a page as HTML, for pages that show them elsewhere."""
+    parts = _environment().get_template("parts.html.j2").module
+    return [
+        f"<section>\n<h2>{escape(section.title)}</h2>\n{parts.content(section)}</section>"  # type: ignore[attr-defined]
+        for section in page.sections
+        if section
+    ]
+
+
+def figure_html(figure: Figure) -> str:
+    """Return one figure as HTML."""
+    return str(_environment().get_template("parts.html.j2").module.figure(figure))  # type: ignore[attr-defined]
 
 
 def written(compose: Callable[Arguments, Page]) -> Callable[Arguments, str]:

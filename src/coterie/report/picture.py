@@ -35,7 +35,7 @@ class Picture:
         return f"Picture({len(self.svg):,} characters of SVG)"
 
     def _repr_svg_(self) -> str:
-        return self.svg
+        return self.svg.replace("<svg", '<svg style="max-width: 100%; height: auto"', 1)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the drawing; the file appears complete or not at all.

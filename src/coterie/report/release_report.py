@@ -13,9 +13,15 @@ from coterie.anonymize.figures import FigureRow
 from coterie.anonymize.output.public_summary import OwnerSummary, PublicSummary
 from coterie.report.charts import percent, short
 from coterie.report.page import Fact, Page, Section, Verdict, write
-from coterie.report.risk_section import attacks, risk
+from coterie.report.release_sections import (
+    attacks,
+    communities,
+    curves,
+    features,
+    measure_by_measure,
+    risk,
+)
 from coterie.report.shared_sections import assumptions, count
-from coterie.report.utility_section import communities, curves, features, measure_by_measure
 
 
 class _Method(NamedTuple):

@@ -21,9 +21,14 @@ _ENTROPY = (
     "to describe the data with this model, in nats (1 nat is about 1.44 bits). Lower is better. "
     "Compare it only between fits of the same data with the same objective."
 )
+_LENGTH = (
+    "The description length is how much information it takes to write down the blocks and then the "
+    "network with their help, in nats (1 nat is about 1.44 bits). Lower is better. Lengths of the "
+    "same network may be compared between models and between numbers of blocks."
+)
 _MERGES_FIRST = (
     " The search starts with many small blocks and merges them to the requested number, so the "
-    "entropy rises at first."
+    "{what} rises at first."
 )
 
 
@@ -45,9 +50,14 @@ class Fit:
         return getattr(self.model, "converged_", None)
 
     @property
+    def interrupted(self) -> bool:
+        """Whether the search was stopped before it was finished."""
+        return bool(getattr(self.model, "interrupted_", False))
+
+    @property
     def locally_optimal(self) -> bool | None:
-        """Whether no single move improves the result; None if the model does not report it."""
-        return getattr(self.model, "locally_optimal_", None)
+        """Whether no single move improves the result; None if it is not known."""
+        return None if self.interrupted else getattr(self.model, "locally_optimal_", None)
 
     @property
     def merges_first(self) -> bool:
@@ -64,12 +74,20 @@ class Fit:
     def next_steps(self) -> list[str]:
         """Suggest in sentences what may improve the result; nothing if the search finished."""
         steps = []
-        if self.converged is False:
+        if self.interrupted:
+            steps.append(
+                "The search was stopped before it was finished. This is its best result so far; "
+                "the blocks and their number can still change."
+                if self.facts is not None
+                else "The search was stopped before it was finished; the result can still change."
+            )
+        elif self.converged is False:
             steps.append(
                 "The search stopped before it converged. Allow more iterations; the result may "
                 "improve."
             )
         if self.locally_optimal is False:
+            what = "entropy" if self.description_length is None else "description length"
             remedy = (
                 "more iterations or more starts"
                 if self.merges_first
@@ -77,7 +95,7 @@ class Fit:
             )
             steps.append(
                 "The result is not locally optimal: moving one node to another block would still "
-                f"lower the entropy. Try {remedy}."
+                f"lower the {what}. Try {remedy}."
             )
         return steps
 
@@ -128,26 +146,27 @@ def convergence(
     entropy = [float(h.entropy) for h in drawn]
     iteration = [int(h.iteration) for h in drawn]
     seconds = [float(h.seconds) for h in drawn]
+    what = "description length" if described else "entropy"
     height = Axis("description length (nats)" if described else "entropy S (nats)")
     sudden = _falls_early(entropy)
 
     def curve(name: str, unit: str, x: Sequence[float], y: Sequence[float], up: Axis) -> Chart:
         ends = [f"{short(y[i], 4)} at {unit} {short(x[i])}" for i in (0, -1)]
         description = "Nodes that changed their block at each iteration."
-        if name == "entropy":
-            description = f"Entropy from {ends[0]} to {ends[1]}."
+        if name == what:
+            description = f"{what.capitalize()} from {ends[0]} to {ends[1]}."
         return xy([Series(name, x, y)], Axis(unit, log=sudden), up, description=description)
 
     caption = "Lower is better."
     if merges_first and max(entropy) > entropy[0]:
-        caption += _MERGES_FIRST
+        caption += _MERGES_FIRST.format(what=what)
     if start:
         first = short(float(history[0].entropy))
         caption += f" Not drawn: the fall from {first}, before iteration {iteration[0]}."
-    section = Section("Convergence", _ENTROPY)
+    section = Section("Convergence", _LENGTH if described else _ENTROPY)
     section.draw(
         "Description length at each step" if described else "Entropy at each iteration",
-        curve("entropy", "iteration", iteration, entropy, height),
+        curve(what, "iteration", iteration, entropy, height),
         caption,
         pictured=True,
     )
@@ -156,7 +175,8 @@ def convergence(
         chart = curve("moved", "iteration", iteration, moved, Axis("nodes moved", lo=0.0))
         section.draw("Nodes that changed their block", chart)
     elif seconds[-1] > seconds[0]:
-        section.draw("Entropy over time", curve("entropy", "seconds", seconds, entropy, height))
+        chart = curve(what, "seconds", seconds, entropy, height)
+        section.draw(f"{what.capitalize()} over time", chart)
     return section
 
 

@@ -111,10 +111,10 @@ def factor(epsilon: float) -> str:
 def _verdict(answers: SketchAnswers) -> Verdict:
     epsilon = float(answers.exact_epsilon)
     text = (
-        "Every single friendship is protected by differential privacy. Whatever anybody believes "
-        "about one friendship changes by a factor of at most "
-        f"e^ε = {factor(epsilon)} because of this publication (ε = {answers.epsilon}). This holds "
-        "for every attacker, whatever else they know."
+        "Every single friendship is protected by differential privacy. Compared with the same "
+        "publication without this friendship, no result is more than "
+        f"e^ε = {factor(epsilon)} times as likely (ε = {answers.epsilon}). So somebody who knows "
+        "all other friendships can change the odds of this one by at most this factor."
     )
     if epsilon > _WEAK:
         weak = ["This factor is large: it protects little."]
@@ -144,16 +144,23 @@ def _guarantee(answers: SketchAnswers) -> Section:
         rows.append([who, factor(exponent), _believed(exponent)])
     columns = ["what somebody wonders about", "factor at most"]
     lead = (
-        "Suppose somebody wonders whether two people are friends, and has an opinion about how "
-        "likely that is. The publication can change the odds of this opinion by the factor below "
-        "and not more, even if that person knows all other friendships and has any computer. A "
-        "person means a node of the network here, and a friendship an edge."
+        "Suppose somebody knows all friendships but the one between two people, and has an opinion "
+        "about how likely it is. The publication can change the odds of this opinion by the factor "
+        "below and not more, with any computer. A person means a node of the network here, and a "
+        "friendship an edge."
     )
     caption = (
         "A person with d friends takes part in d friendships, so the factor is e^(dε). For many "
         "friends it is no useful limit: the guarantee is about friendships, not about people."
     )
-    section = Section("What is guaranteed", lead)
+    together = (
+        "The factor is no bound for somebody who expects friendships to come together. Example: a "
+        "team of 20 either works together, 190 friendships at once, or not at all. At ε = 1, two "
+        "of the questions alone change the odds of each of these friendships by a factor of more "
+        "than 16,000 in half of all sketches: they reveal the team, as they would reveal it "
+        "without any one of these friendships."
+    )
+    section = Section("What is guaranteed", lead, notes=[together])
     section.tabulate([*columns, f"a belief of {percent(_PRIOR)} becomes"], rows, caption)
     return section
 

@@ -188,10 +188,10 @@ def test_policy_refuses_what_exceeds_its_limits(small) -> None:
     release = _anonymizer().release(graph, attributes=table, suggest=False)
     bad = FeatureResults(
         sensitive=[SensitiveRisk("ill", 1, 0.7, 12)],
-        attacks=[FullKnowledgeAttack("knows all", 200, 50, 5.0, 190)],
+        attacks=[FullKnowledgeAttack("knows all", 200, 50, 5.0, 190, 2.0)],
     )
     decision = ct.Policy().check(release.risk, 1, bad)
     text = " ".join(decision.reasons)
     assert "a class has 1 different value of the sensitive column ill" in text
     assert "differ from those of everybody by 70 %" in text
-    assert "guesses 50 people right; luck explains 5.0" in text
+    assert "guesses 50 people right; luck explains 5.0 with a standard deviation of 2.0" in text

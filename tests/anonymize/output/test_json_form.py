@@ -32,7 +32,9 @@ GUESSES = {
     "name", "label", "seeds", "correct", "wrong", "precision", "found_share", "found_interval",
     "correct_in_first_100", "luck", "same_degree",
 }  # fmt: skip
-LUCK = {"same_degree", "same_class", "block_accuracy", "block_interval", "block_chance"}
+LUCK = {
+    "same_degree", "same_class", "deviation", "block_accuracy", "block_interval", "block_chance",
+}  # fmt: skip
 GRAPH_ATTACKS = {
     "seeded", "guess_everyone", "with_blocks", "degree_known", "neighbour_degrees_known",
     "degree_rank",

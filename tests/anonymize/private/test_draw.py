@@ -56,6 +56,14 @@ def answers(network: Graph) -> SketchAnswers:
     return ask(network, np.arange(600), Fraction(60))
 
 
+@pytest.mark.parametrize("epsilon", ["0.0001", "0.001", "0.01"])
+def test_the_smallest_epsilons_can_be_drawn(network: Graph, epsilon: str) -> None:
+    """0.000001 was allowed, and ended in an error of linear algebra after the ledger entry."""
+    for _ in range(2):
+        made = ask(network, np.arange(600), Fraction(epsilon))
+        assert draw_graph(made, np.random.default_rng(0), 0.0).n_nodes == 600
+
+
 def test_a_draw_has_the_properties_of_the_network(network: Graph, answers: SketchAnswers) -> None:
     drawn = draw_graph(answers, np.random.default_rng(0))
     true, found = measure(network, eigenvalues=0), measure(drawn, eigenvalues=0)

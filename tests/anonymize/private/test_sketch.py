@@ -16,6 +16,7 @@ from safetensors.numpy import save as write_tensors
 
 import coterie as ct
 from coterie.anonymize.ledger import Ledger, LedgerRefusal
+from coterie.anonymize.ledger_store import LedgerStore
 from coterie.anonymize.private import noise
 from coterie.anonymize.private import sketch as sketch_module
 from coterie.anonymize.private.budget import parse_epsilon
@@ -205,7 +206,7 @@ def test_a_file_that_cannot_be_finished_is_recorded_as_failed(made, tmp_path, mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", full)
-    monkeypatch.setattr(Ledger, "_write_index", lambda self, index: None)
+    monkeypatch.setattr(LedgerStore, "_write_index", lambda self, index: None)
     with pytest.raises((ct.InputError, LedgerRefusal)):
         made.fit(GRAPH, nodes=8, path=tmp_path / "x.sketch")
     assert not (tmp_path / "x.sketch").exists()

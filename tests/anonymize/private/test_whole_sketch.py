@@ -15,6 +15,7 @@ from coterie.anonymize.private import answers as answers_module
 from coterie.anonymize.private import exact_counts, ladder, public_rules
 from coterie.anonymize.private.answers import SketchAnswers, ask
 from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES
+from coterie.anonymize.private.noise import discrete_laplace
 from coterie.anonymize.private.sketch_file import to_bytes
 from coterie.data import Graph
 
@@ -130,6 +131,23 @@ def test_mutant_with_shares_above_one_exceeds_epsilon() -> None:
         args = (factor * EPSILON, SHARES)
         found.append(log_likelihood(seen, EMPTY, *args) - log_likelihood(seen, ONE_EDGE, *args))
     assert np.abs(found).max() > float(EPSILON)
+
+
+def test_odds_of_friendships_that_come_together_change_by_more_than_epsilon() -> None:
+    """The example of the pages: a team of 20 works together or not; answers 1 and 2, epsilon 1."""
+    repeats, team = 20_000, 20
+    rates = [SHARES.edge_count, SHARES.degrees / 2]
+    edges, degrees = (discrete_laplace(1 / rate, repeats * team) for rate in rates)
+    loss = float(rates[0]) * (
+        np.abs(edges[:repeats] + team * (team - 1) // 2) - abs(edges[:repeats])
+    )
+    loss = loss + float(rates[1]) * (np.abs(degrees + team - 1) - abs(degrees)).reshape(
+        repeats, team
+    ).sum(1)
+    low, middle, high = np.exp(np.quantile(loss, [0.05, 0.5, 0.95]))
+    assert 14_000 < middle < 20_000 and 10 < low < 25 and 4e6 < high < 7e6
+    # For somebody who knows all other friendships, one edge changes 1 count and 2 degrees by 1
+    assert rates[0] + 2 * rates[1] == SHARES.edge_count + SHARES.degrees <= 1
 
 
 # --- what a sketch looks at ------------------------------------------------------------------

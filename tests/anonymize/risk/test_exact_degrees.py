@@ -212,6 +212,54 @@ def test_what_the_samples_do_not_name_has_no_control() -> None:
     assert bound(whole) < 0.01  # all that is named is named in the samples, left out or not
 
 
+def test_half_of_the_named_edges_without_a_control_are_not_waved_through() -> None:
+    """A factor of 2 did that: of 40 % named, the samples name 20 %, left out or not."""
+    whole = np.r_[np.ones(4000, np.float32), np.zeros(6000, np.float32)]
+    in_samples = np.r_[np.ones(2000, np.float32), np.zeros(8000, np.float32)]
+    claim = PairClaim("x", 1.0, 0.0, 4400.0, 4000.0, 0.91, True, 0.4)
+    (found,) = compare_with_left_out(
+        [NamedEdges(claim, whole, whole)],
+        [LeftOutSample(default_rng(0).random(10_000) < 0.02, [in_samples])],
+    )
+    assert abs(found.excess) < 0.1 and found.bound >= 0.2
+
+
+def _spoiled(graph: Graph, strength: float):
+    """Blocks that follow the cliques less, the more edges are left out; a release keeps them."""
+    whole = _by_clique()(graph).block
+
+    def fit(rest: Graph) -> Classes:
+        lost = 1.0 - rest.n_edges / graph.n_edges
+        leaves = default_rng(rest.n_edges).random(len(whole)) < strength * lost
+        label = np.where(leaves, len(np.unique(whole)), whole).astype(np.int32)
+        return Classes(label, label)
+
+    return fit
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("strength", [0.0, 4.0])
+def test_the_excess_equals_leaving_one_edge_out_at_a_time(seed: int, strength: float) -> None:
+    """A tenth fewer edges spoil the blocks; extrapolated to one edge, they do not."""
+    graph = _cliques(seed, count=12, size=20, missing=0.12)
+    fit = _spoiled(graph, strength)
+    found = leave_edges_out(graph, fit, default_rng(seed), certainty=0.85)
+    (first, *_) = degree_disclosure(graph, fit(graph), 0.85, found.samples).controls
+    source, target = graph.edges()
+    edges = list(zip(source.tolist(), target.tolist(), strict=True))
+
+    def named(kept: list[tuple[int, int]], pair: tuple[int, int]) -> float:
+        """Return whether the first attacker names a pair, given the blocks of `kept`."""
+        rest = Graph.from_edges(*np.array(kept).T, n_nodes=graph.n_nodes)
+        attacker = name_edges(graph, fit(rest).block, 0.85).attackers[0]
+        side = attacker.present if len(kept) == len(edges) else attacker.absent
+        return float(side[edges.index(pair)])
+
+    exact = reference.excess_of_single_edges(edges[:: len(edges) // 40], edges, named)
+    sampling = 2 * np.sqrt(0.25 / 40)  # the reference looks at 40 edges
+    assert first.interval[0] - sampling <= exact <= first.bound + sampling
+
+
 def test_without_left_out_edges_everything_named_counts() -> None:
     graph = _cliques(0)
     disclosure = degree_disclosure(graph, _by_clique()(graph), 0.9)

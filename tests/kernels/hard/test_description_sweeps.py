@@ -15,7 +15,7 @@ from coterie.data.generators import degree_corrected_sbm
 from coterie.kernels.hard import description_costs as costs
 from coterie.kernels.hard import description_state as parts
 from coterie.kernels.hard import description_sweeps as sweeps
-from coterie.kernels.hard.description_pieces import connected_piece, move_pieces
+from coterie.kernels.hard.description_moves import connected_piece, move_pieces
 from coterie.kernels.hard.description_sweeps import (
     SLACK,
     bound_joins,

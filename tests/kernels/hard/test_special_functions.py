@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, spence
 
-from coterie.kernels.hard.log_counts import FACTORIALS
-from coterie.kernels.hard.special_functions import dilogarithm, log_factorials
+from coterie.kernels.hard.log_counts import FACTORIALS, dilogarithm, log_factorials
 
 
 def test_log_factorials_equal_those_of_scipy() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -25,10 +26,9 @@ from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.hard.saved_search import SearchSaver
 from coterie.models.hard.search import SearchSettings, SearchTask, auto_k, best, checked_moves
 from coterie.models.hard.search import agglomerate as agglomeration
-from coterie.models.hard.search.agglomerate import agglomerate
-from coterie.models.hard.search.block_sizes import enlarge_small
+from coterie.models.hard.search.agglomerate import agglomerate, enlarge_small
+from coterie.models.hard.search.auto_k import description_length
 from coterie.models.hard.search.checked_moves import settle
-from coterie.models.hard.search.description_length import description_length
 
 
 def task(objective, n_blocks, *, rng, engine, start=None, callback=silent, **settings):
@@ -346,11 +346,14 @@ def test_interrupt_before_any_result_is_raised():
         best.run(given)
 
 
+@pytest.mark.parametrize("search", ["best", "paper"])
 @pytest.mark.parametrize("kind", ["simple", "degree-corrected"])
 @pytest.mark.parametrize("k", [1, 3, 10])
-def test_the_planted_number_of_blocks_is_chosen(kind, k):
+def test_the_planted_number_of_blocks_is_chosen(kind, k, search):
     graph, _ = planted_partition(1000, k, mean_degree=20, mixing=0.2 if k > 1 else 0, rng=k)
-    assert chosen(make_objective(kind, graph)).n_blocks == (k,)
+    model = searched_block_model(kind, search=search)
+    with warnings.catch_warnings(action="ignore"):  # one block
+        assert model.fit(graph).n_blocks_ == k
 
 
 def test_thirty_blocks_are_chosen_with_the_true_labels():
@@ -362,8 +365,8 @@ def test_thirty_blocks_are_chosen_with_the_true_labels():
 
 def test_degree_correction_does_not_split_blocks_by_degree():
     graph, _ = degree_corrected_sbm(2000, 4, mean_degree=20, mixing=0.1, rng=1)
-    assert chosen(make_objective("degree-corrected", graph)).n_blocks == (4,)
-    assert chosen(make_objective("simple", graph)).n_blocks > (4,)
+    assert BlockModel("degree-corrected").fit(graph).n_blocks_ == 4
+    assert BlockModel("simple").fit(graph).n_blocks_ > 4
 
 
 def test_numbers_of_user_and_item_blocks_are_chosen_separately():
@@ -375,50 +378,37 @@ def test_numbers_of_user_and_item_blocks_are_chosen_separately():
     assert chosen(make_objective("ratings", ratings)).n_blocks == (5, 3)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_graph_without_structure_is_one_block(n):
-    assert chosen(make_objective("simple", Graph.from_edges([], [], n_nodes=n))).n_blocks == (1,)
-
-
 def test_minimum_size_bounds_the_chosen_number():
-    graph, _ = planted_partition(600, 12, mean_degree=25, mixing=0.1, rng=0)
-    assert chosen(make_objective("simple", graph)).n_blocks == (12,)
-    fewer = chosen(make_objective("simple", graph), min_block_size=100).n_blocks[0]
-    assert fewer <= 6
+    rng = np.random.default_rng(1)
+    rows, columns = np.arange(600) % 12, np.arange(300) % 6
+    u, v = np.nonzero(rng.random((600, 300)) < np.where(columns == rows[:, None] % 6, 0.6, 0.05))
+    likes = make_objective("likes", Ratings.from_arrays(u, v, np.ones(len(u))))
+    assert chosen(likes).n_blocks == (6, 6)
+    assert max(chosen(likes, min_block_size=100).n_blocks) <= 6
+    assert chosen(likes, min_block_size=100).n_blocks[1] <= 3
 
 
-def test_points_have_no_description_length():
-    with pytest.raises(InputError, match="gaussian"):
-        chosen(make_objective("gaussian", np.zeros((4, 2))))
-
-
-@given(seed=st.integers(0, 10**6), k=st.integers(1, 5), directed=st.booleans())
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 5), q=st.integers(1, 4))
 @settings(max_examples=20, deadline=None)
-def test_description_length_counts_possibilities(seed, k, directed):
+def test_description_length_counts_possibilities(seed, k, q):
     """Each part from its definition, by plain loops over the cells."""
     rng = np.random.default_rng(seed)
-    adjacent = rng.random((9, 9)) < 0.4
-    u, v = np.nonzero(adjacent & ~np.eye(9, dtype=bool) if directed else np.triu(adjacent, 1))
-    graph = Graph.from_edges(u, v, n_nodes=9, directed=directed)
-    labels = rng.permutation(np.r_[np.arange(k), rng.integers(0, k, 9 - k)]).astype(np.int32)
-    pairs = pairs_of(graph)
-    if directed:
-        d, D = (
-            reference.directed_block_edges(pairs, labels, k),
-            reference.directed_block_pairs(labels, k),
-        )
-        cells = [(i, j) for i in range(k) for j in range(k)]
-    else:
-        d, D = reference.block_edges(pairs, labels, k), reference.block_pairs(labels, k)
-        cells = [(i, j) for i in range(k) for j in range(i, k)]
-    ways = 9 * math.comb(8, k - 1) * math.factorial(9)
-    for size in reference.block_sizes(labels, k):
+    liked = rng.random((9, 7)) < 0.4
+    liked[0], liked[:, 0] = True, True  # every user and every item occurs
+    ratings = Ratings.from_arrays(*np.nonzero(liked), np.ones(liked.sum()))
+    users = rng.permutation(np.r_[np.arange(k), rng.integers(0, k, 9 - k)]).astype(np.int32)
+    items = rng.permutation(np.r_[np.arange(q), rng.integers(0, q, 7 - q)]).astype(np.int32)
+    ways = 9 * 7 * math.comb(8, k - 1) * math.comb(6, q - 1) * math.factorial(9) * math.factorial(7)
+    n, m = reference.block_sizes(users, k), reference.block_sizes(items, q)
+    for size in (*n, *m):
         ways //= math.factorial(size)
-    ways *= math.comb(len(cells) + len(pairs) - 1, len(pairs))
-    for i, j in cells:
-        ways *= math.comb(int(D[i, j]), int(d[i, j]))
-    objective = make_objective("directed" if directed else "simple", graph)
-    assert description_length(objective, (labels,), (k,)) == pytest.approx(math.log(ways))
+    ways *= math.comb(k * q + int(liked.sum()) - 1, int(liked.sum()))
+    for i in range(k):
+        for j in range(q):
+            inside = int(liked[users == i][:, items == j].sum())
+            ways *= math.comb(n[i] * m[j], inside)
+    objective = make_objective("likes", ratings)
+    assert description_length(objective, (users, items), (k, q)) == pytest.approx(math.log(ways))
 
 
 def test_description_length_of_ratings_counts_possibilities():
@@ -434,19 +424,6 @@ def test_description_length_of_weights_counts_possibilities():
     graph = Graph.from_edges([0, 1], [1, 2], weights=[2.0, 1.0], n_nodes=3)
     length = description_length(make_objective("weighted", graph), (np.zeros(3, np.int32),), (1,))
     assert length == pytest.approx(math.log(3) + math.log(3**3 / 6 * 2))
-
-
-def test_description_length_of_wirings_counts_possibilities():
-    """A path of 3 nodes, one block: 4!/(2^2 2!) = 3 wirings of half-edges, less 2! orders at the
-    middle; degrees 1, 2, 1 are one of the 4 partitions of 4 into at most 3 parts, and 3 nodes may
-    be the middle."""
-    graph = Graph.from_edges([0, 1], [1, 2], n_nodes=3)
-    objective = make_objective("degree-corrected", graph)
-    length = description_length(objective, (np.zeros(3, np.int32),), (1,))
-    labels, wirings, orders, who = math.log(3), math.log(3), math.log(2), math.log(3)
-    few = math.log(math.comb(6, 4) / 6)  # the approximation of log 4 for few parts
-    many = math.pi * math.sqrt(8 / 3) - math.log(4 * math.sqrt(3) * 4)
-    assert length == pytest.approx(labels + wirings - orders + who + min(few, many))
 
 
 @pytest.mark.parametrize("search", ["paper", "best"])

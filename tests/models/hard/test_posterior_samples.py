@@ -165,7 +165,7 @@ def test_two_clear_communities_are_certain_and_chains_agree():
 
 
 def test_warning_if_the_chains_disagree():
-    graph, _ = planted_partition(300, 3, p_in=0.3, p_out=0.02, rng=1)
+    graph, _ = planted_partition(90, 3, p_in=0.5, p_out=0.05, rng=1)
     model = ct.BlockModel("simple").fit(graph)
     with pytest.warns(AssumptionWarning, match="not yet reliable: R-hat of the"):
         samples = model.sample(8, burn_in=0, thin=1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -133,6 +133,7 @@ class AttackRow(NamedTuple):
     found: int  # people identified
     result: Any
     expected: float | None = None  # people guessed right by luck; None if it is not known
+    deviation: float = 0.0  # its standard deviation
 
 
 class Attack(ABC):
@@ -178,12 +179,9 @@ class GuessingAttack(Attack):
     """An attack that guesses the published node of people: `run` returns a `Matching` or None.
 
     Whoever guesses everyone is right about once per class, whatever the release contains; A1
-    allows that already. So these attacks are compared with the hits expected from the classes
-    of their guesses (`luck = "same_class"`), and those that claim only what stands out with the
-    hits expected from degrees alone ("same_degree"). The policy limits the difference.
+    allows that already. So these attacks are compared with the hits of the same guesses if the
+    members of every class swap places (`hits_by_exchange`). The policy limits the difference.
     """
-
-    luck: ClassVar[Literal["same_degree", "same_class"]] = "same_class"
 
     def names(self, matching: Matching) -> tuple[str, str]:
         """Return the names of the result, in the JSON output and for people."""
@@ -198,11 +196,10 @@ class GuessingAttack(Attack):
     def rows(self, result: list[AttackResult]) -> list[AttackRow]:
         """Return one row per list of guesses; on a graph that is no release, luck is 0."""
         return [
-            AttackRow(
-                found.label,
-                found.correct,
-                found,
-                0.0 if found.luck is None else float(getattr(found.luck, self.luck)),
+            AttackRow(found.label, found.correct, found, 0.0)
+            if found.luck is None
+            else AttackRow(
+                found.label, found.correct, found, found.luck.same_class, found.luck.deviation
             )
             for found in result
         ]
@@ -249,6 +246,7 @@ class AttackComparison(NamedTuple):
     expected: float | None  # people guessed right by luck; None if it is not known
     has_power: bool  # it identifies people in its control
     public: bool  # whether published reports show it, rounded
+    deviation: float = 0.0  # of the people guessed right by luck
 
 
 @dataclass(frozen=True)
@@ -260,7 +258,8 @@ class ExpectedHits:
     """
 
     same_degree: float  # hits of random guesses among published nodes of similar degree
-    same_class: float  # mean hits of these guesses if the members of each class swap places
+    same_class: float  # mean hits of these guesses if the members of each class swap places …
+    deviation: float  # … and their standard deviation
     block_accuracy: float  # share of the guesses that are in the person's block
     block_interval: Interval
     block_chance: float  # the same share for random guesses of similar degree
@@ -281,16 +280,49 @@ def expected_hits(
     together = np.bincount(bin_of * k + block_of_published, minlength=len(size) * k)
     guessed_bin = bin_of[guessed]
     unknown = np.bincount(np.delete(classes.label, seeds), minlength=classes.n_classes)
-    own_class = class_of_published[guessed] == classes.label[people]
+    mean, deviation = hits_by_exchange(
+        guessed, classes.label[people], class_of_published, unknown, target.identity[seeds]
+    )
     right = int((block_of_published[guessed] == block[people]).sum())
     by_chance = together[guessed_bin * k + block[people]] / size[guessed_bin]
     return ExpectedHits(
         same_degree=hits_by_degree(target, guess),
-        same_class=float((own_class / np.maximum(unknown[classes.label[people]], 1)).sum()),
+        same_class=mean,
+        deviation=deviation,
         block_accuracy=right / len(people) if len(people) else 0.0,
         block_interval=wilson(right, len(people)),
         block_chance=float(by_chance.mean()) if len(people) else 0.0,
     )
+
+
+def hits_by_exchange(
+    guessed: np.ndarray,
+    label: np.ndarray,
+    class_of_node: np.ndarray,
+    sizes: np.ndarray,
+    known: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """Return mean and standard deviation of the hits if the members of each class swap places.
+
+    `guessed` is the node guessed for each person and `label` the person's class, `sizes` the people
+    of each class who may swap, and `known` the nodes that are not among theirs. In a class of u
+    people, with a_v guesses at its node v and k guesses in all, the hits have the mean k / u, and
+    E[H (H - 1)] = (k^2 - sum a_v^2) / (u (u - 1)): two guesses at one node are not both right.
+
+    >>> everybody = np.zeros(4, int)
+    >>> hits_by_exchange(np.arange(4), everybody, everybody, np.array([4]))
+    (1.0, 1.0)
+    """
+    own = class_of_node[guessed] == label
+    if known is not None:
+        own &= ~np.isin(guessed, known)
+    guesses = np.bincount(label[own], minlength=len(sizes)).astype(np.float64)
+    at_node = np.bincount(guessed[own], minlength=len(class_of_node)).astype(np.float64)
+    squares = np.bincount(class_of_node, at_node**2, len(sizes))
+    mean = guesses / np.maximum(sizes, 1)
+    pairs = (guesses**2 - squares) / np.maximum(sizes * (sizes - 1), 1)
+    variance = float((pairs + mean - mean**2).sum())
+    return float(mean.sum()), float(np.sqrt(max(variance, 0.0)))
 
 
 def hits_by_degree(target: PublishedGraph, guess: np.ndarray) -> float:

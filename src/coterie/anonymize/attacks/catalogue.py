@@ -32,6 +32,7 @@ def compare_attacks(target: GraphAttacks, controls: Controls) -> list[AttackComp
             row.expected,
             has_power=(naive if attack.control == "naive" else deleted).found >= 1,
             public=attack.public,
+            deviation=row.deviation,
         )
         for key, attack in by_key.items()
         for row, naive, deleted in zip(

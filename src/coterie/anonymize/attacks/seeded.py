@@ -29,7 +29,6 @@ class Seeded(GuessingAttack):
 
     key = "seeded"
     knows = "the original graph, and who 10, 50 or 200 people of high degree are in the release"
-    luck = "same_degree"
 
     def parts(self, known: Knowledge) -> int:
         """Return one piece of work per number of known people."""

@@ -7,11 +7,13 @@ per class. In a copy with only the names removed, the same attacker finds most p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 
+from coterie.anonymize.attacks.attack import hits_by_exchange
 from coterie.anonymize.features.directions import in_degrees
 from coterie.anonymize.features.network import Network, skeleton_of
 from coterie.anonymize.features.weights import strengths
@@ -25,23 +27,14 @@ _TIES = 1e-6
 
 @dataclass(frozen=True, repr=False)
 class FullKnowledgeAttack(Private):
-    """The people whom an attacker who knows everything finds, in the release and in a copy."""
+    """The people whom an attacker finds who knows attributes, degrees, directions and weights."""
 
     label: str
     guesses: int
-    correct: int  # in the draw where the most were found
-    expected: float  # by luck
-    naive: int  # in a copy with only the names removed
-
-
-@dataclass(frozen=True, repr=False)
-class Identification(Private):
-    """The people whom an attacker finds who knows attributes, degrees, directions and weights."""
-
-    guesses: int
-    correct: int
-    expected: float  # by luck: one in the size of the class, if the class was guessed right
-    deviation: float  # standard deviation of the number that luck explains
+    correct: int  # in all draws together, like the expected number
+    expected: float  # by luck: if the members of every class swap places
+    naive: int  # in as many copies with only the names removed
+    deviation: float = 0.0  # standard deviation of the number that luck explains
 
     @property
     def z(self) -> float:
@@ -59,23 +52,22 @@ def attack_with_full_knowledge(
 ) -> FullKnowledgeAttack:
     """Attack each network, given with the node of each person, and a copy without names.
 
-    The result is that of the network in which the most people are found. `label` is the class of
-    each person.
+    The hits on all networks are added up. `label` is the class of each person.
     """
     results = [
         identify_people(original, network, identity, label, rng) for network, identity in networks
     ]
-    worst = max(results, key=lambda result: result.z)
     known = ["degrees"]
     known += ["directions"] * original.graph.directed
     known += ["weights"] * (original.graph.weights is not None)
     known += ["all attributes"] * (original.attributes is not None)
     return FullKnowledgeAttack(
         f"knows {', '.join(known)} of everybody",
-        worst.guesses,
-        worst.correct,
-        worst.expected,
-        identify_in_naive_copy(original, label, rng).correct,
+        sum(result.guesses for result in results),
+        sum(result.correct for result in results),
+        sum(result.expected for result in results),
+        identify_in_naive_copy(original, label, rng).correct * len(results),
+        math.hypot(*(result.deviation for result in results)),
     )
 
 
@@ -85,7 +77,7 @@ def identify_people(
     identity: np.ndarray,
     label: np.ndarray,
     rng: Generator,
-) -> Identification:
+) -> FullKnowledgeAttack:
     """Guess the published node of everybody.
 
     `identity` is the published node of each person and `label` the class; without classes, give
@@ -102,17 +94,14 @@ def identify_people(
     guess = tree.query(mine[people])[1]
     class_of_node = np.empty(len(label), label.dtype)
     class_of_node[identity] = label
-    same = class_of_node[guess] == label[people]
-    chance = same / np.bincount(label)[label[people]]
-    return Identification(
-        len(people),
-        int((identity[people] == guess).sum()),
-        float(chance.sum()),
-        float(np.sqrt((chance * (1 - chance)).sum())),
-    )
+    mean, deviation = hits_by_exchange(guess, label[people], class_of_node, np.bincount(label))
+    correct = int((identity[people] == guess).sum())
+    return FullKnowledgeAttack("", len(people), correct, mean, 0, deviation)
 
 
-def identify_in_naive_copy(original: Network, label: np.ndarray, rng: Generator) -> Identification:
+def identify_in_naive_copy(
+    original: Network, label: np.ndarray, rng: Generator
+) -> FullKnowledgeAttack:
     """Attack a copy with only the names removed: the control that shows the attack's power."""
     identity = rng.permutation(original.graph.n_nodes).astype(np.int32)
     return identify_people(original, original.renumbered(identity), identity, label, rng)

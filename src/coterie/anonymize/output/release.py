@@ -139,7 +139,7 @@ class Release:
 
     def _repr_html_(self) -> str | None:
         """Show the public summary in a notebook, and nothing else."""
-        shown: str | None = renderers.render(renderers.RELEASE_NOTEBOOK, self.summary)
+        shown: str | None = renderers.render(renderers.NOTEBOOK, self.summary)
         return shown
 
     @property

@@ -12,6 +12,7 @@ from coterie.base.errors import InputError
 
 MAX_EPSILON = 10  # above it, a sketch protects so little that `allow_large_epsilon` is required
 LARGEST_EPSILON = 100  # with `allow_large_epsilon`; the sampler's integers are bounded by it
+SMALLEST_EPSILON = Fraction("0.0001")  # below it, noise hides any network that fits a computer
 MAX_DECIMALS = 6
 
 _DECIMAL = re.compile(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", re.ASCII)
@@ -74,10 +75,16 @@ SHARES = Shares(
 )
 
 
-def parse_epsilon(epsilon: str | int | Fraction, *, allow_large_epsilon: bool = False) -> Fraction:
+def parse_epsilon(
+    epsilon: str | int | Fraction,
+    *,
+    allow_large_epsilon: bool = False,
+    smallest: Fraction = SMALLEST_EPSILON,
+) -> Fraction:
     """Return epsilon as an exact fraction; raise InputError if it is not a usable number.
 
-    A float is refused: 0.1 is not one tenth. Text such as "0.1" is exact.
+    A float is refused: 0.1 is not one tenth. Text such as "0.1" is exact. Sketches of earlier
+    versions may have an epsilon below `SMALLEST_EPSILON`.
 
     >>> parse_epsilon("0.5")
     Fraction(1, 2)
@@ -86,6 +93,12 @@ def parse_epsilon(epsilon: str | int | Fraction, *, allow_large_epsilon: bool = 
     if value <= 0:
         raise InputError(
             f"epsilon is {epsilon}; it must be above 0", remedy='use, for example, `epsilon="1"`'
+        )
+    if value < smallest:
+        raise InputError(
+            f"epsilon is {epsilon}; the smallest value is {exact_text(smallest)}, with which the "
+            "number of edges is off by half a million",
+            remedy='use, for example, `epsilon="1"`',
         )
     if value > LARGEST_EPSILON:
         raise InputError(

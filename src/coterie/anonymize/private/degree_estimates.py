@@ -108,9 +108,13 @@ def smooth_tail(noisy: np.ndarray, n_nodes: int, rate: float) -> np.ndarray:
         bands[1, 1 : n - 1] -= 2 * weight
         bands[1, 2:n] -= 2 * weight
         bands[0, 2:n] += weight
-        from scipy.linalg import solveh_banded  # here: loading it takes long
+        from scipy.linalg import LinAlgError, solveh_banded  # here: loading it takes long
 
-        fitted = np.clip(falling_fit(solveh_banded(bands, precision * values)), 0, n_nodes)
+        try:
+            smooth = solveh_banded(bands, precision * values)
+        except LinAlgError:  # next to this much noise, the observations have no weight
+            break
+        fitted = np.clip(falling_fit(smooth), 0, n_nodes)
     return join_plateaus(fitted)
 
 

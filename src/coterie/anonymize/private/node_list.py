@@ -10,9 +10,9 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data import Graph
+from coterie.data.column_roles import id_column
 from coterie.data.ids import IdLookup, as_ids, ids_from_text
 from coterie.data.table import read_id_list
-from coterie.data.text_layout import id_column
 
 NodeList = int | str | os.PathLike[str] | Iterable[Any]
 

@@ -27,8 +27,9 @@ class PrivateSketch(Estimator):
     """An edge-differentially private sketch of a network.
 
     A sketch is a set of noisy counts: edges, degrees, edges between blocks and between degree
-    bins, triangles and local clustering. Whatever anybody believes about one edge changes by a
-    factor of at most e^epsilon when the sketch is published. The guarantee is pure (no delta). Any
+    bins, triangles and local clustering. Compared with a network without one of the edges, no
+    sketch is more than e^epsilon times as likely or unlikely. So whoever knows all other edges
+    can change the odds of this one by at most this factor. The guarantee is pure (no delta). Any
     number of graphs can be drawn from a sketch at no further cost.
 
     Every fit is recorded in the ledger of the dataset before the first random bit is read, and
@@ -43,8 +44,12 @@ class PrivateSketch(Estimator):
     dataset : str, default=""
         Name of the dataset in the ledger. All sketches and releases of one network must use the
         same name.
-    cap : str or int, default="4"
-        Maximum of the total epsilon of the dataset, this sketch included.
+    cap : str or int, optional
+        Maximum of the total epsilon of the dataset, this sketch included. It can only lower the
+        cap that the ledger stores for the dataset (`Ledger.init`; 4 if nobody set one).
+    after_release : bool, default=False
+        Whether to go on although measured releases of the dataset were published. They have no
+        epsilon, so the two together have none.
     allow_large_epsilon : bool, default=False
         Whether to allow epsilon above 10.
     ledger : path-like, optional
@@ -57,6 +62,8 @@ class PrivateSketch(Estimator):
         The noisy answers. All of them may be published.
     spent_ : fractions.Fraction
         Total epsilon of the dataset after this fit; not set for a sketch that was loaded.
+    cap_ : fractions.Fraction
+        The cap that applied; not set for a sketch that was loaded.
 
     See Also
     --------
@@ -80,13 +87,15 @@ class PrivateSketch(Estimator):
         *,
         epsilon: str | int = "1",
         dataset: str = "",
-        cap: str | int = "4",
+        cap: str | int | None = None,
+        after_release: bool = False,
         allow_large_epsilon: bool = False,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.dataset = dataset
         self.cap = cap
+        self.after_release = after_release
         self.allow_large_epsilon = allow_large_epsilon
         self.ledger = ledger
 
@@ -125,10 +134,11 @@ class PrivateSketch(Estimator):
             If a parameter, the graph or the node list is not usable. Nothing is recorded or spent
             then.
         LedgerRefusal
-            If the cap would be exceeded, or the ledger is damaged.
+            If the cap would be exceeded, if measured releases were published before, or if the
+            ledger is damaged.
         """
         epsilon = parse_epsilon(self.epsilon, allow_large_epsilon=self.allow_large_epsilon)
-        cap = parse_decimal(self.cap, "cap")
+        cap = None if self.cap is None else parse_decimal(self.cap, "cap")
         dataset = _required_name(self.dataset)
         ids = declared_ids(nodes)
         private = on_node_list(graph, ids)
@@ -145,6 +155,7 @@ class PrivateSketch(Estimator):
                 epsilon=epsilon,
                 cap=cap,
                 fingerprint=fingerprint_of(graph),
+                after_release=self.after_release,
                 details=_details(len(ids), epsilon),
             )
             # The file is closed inside, so that a failure to write it is recorded too.
@@ -159,6 +170,7 @@ class PrivateSketch(Estimator):
                 raise
         ledger.finish(entry, "written")
         self.spent_ = ledger.spent(dataset)
+        self.cap_ = ledger.cap(dataset) if cap is None else cap
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:

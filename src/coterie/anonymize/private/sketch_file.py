@@ -8,6 +8,7 @@ Loading runs no code, and checks everything that the rules of a sketch determine
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
     _require(_is_count(header.get("nodes"), 2**31 - 1), "the number of nodes")
     _require(isinstance(header.get("epsilon"), str), "epsilon")
     n: int = header["nodes"]
-    epsilon = parse_epsilon(header["epsilon"], allow_large_epsilon=True)
+    epsilon = parse_epsilon(header["epsilon"], allow_large_epsilon=True, smallest=Fraction(0))
     _require(n >= 2, "the number of nodes")
     _require(exact_text(epsilon) == header["epsilon"], "epsilon")
     shares = [exact_text(share) for share in SHARES.parts()]

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from coterie.anonymize.private import public_rules
 from coterie.anonymize.private.noise import geometric_noise
 from coterie.data import Graph
-from coterie.kernels.anonymize.private_counts import place_nodes
+from coterie.kernels.anonymize.private_counts import LARGEST_COUNT, place_nodes
 
 _CELLS_PER_READ = 2**20
 
@@ -30,6 +31,9 @@ def stream_labels(
     ndarray of int32 of shape (n_nodes,)
         The block of each node.
     """
+    # What the proof assumes ("Limits of a computer" in docs/explanation/differential-privacy.md)
+    assert n_blocks >= public_rules.FEWEST_BLOCKS >= 3, "the cut of the noise needs three blocks"
+    assert 2**9 * graph.n_nodes <= LARGEST_COUNT, "the cut of the noise must be far above n"
     labels = np.full(graph.n_nodes, -1, np.int32)
     block_sums = np.zeros(n_blocks)
     total = float(expected.sum())

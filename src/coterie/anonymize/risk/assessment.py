@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from coterie.anonymize.attacks.attack import AttackComparison, AttackResult, Controls, GraphAttacks
@@ -10,7 +11,7 @@ from coterie.anonymize.attacks.averaging import AveragingResult, averaging_attac
 from coterie.anonymize.attacks.catalogue import ATTACKS, compare_attacks
 from coterie.anonymize.attacks.suite import AttackSuite
 from coterie.anonymize.draw.models import ReleaseModel
-from coterie.anonymize.figures import Private
+from coterie.anonymize.figures import NOT_IN_JSON, Private
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.anonymize.risk.disclosure import (
     CellDisclosure,
@@ -32,14 +33,32 @@ class AttackRisk(Private):
     draws: list[list[AttackResult]]  # the seeded attacks on each draw
     attacks_have_power: bool  # whether the seeded attack finds anybody in the naive copy
     averaging: list[AveragingResult]
+    every_draw: list[GraphAttacks] = field(default_factory=list, metadata=NOT_IN_JSON)
 
     def all_comparisons(self) -> list[AttackComparison]:
         """Return each attack on the release, next to the same attack on the controls."""
         return compare_attacks(self.worst, self.controls)
 
     def comparisons(self) -> list[AttackComparison]:
-        """Return the attacks that are compared with luck, which the policy limits."""
+        """Return the attacks that are compared with luck."""
         return [row for row in self.all_comparisons() if row.expected is not None]
+
+    def pooled(self) -> list[AttackComparison]:
+        """Return the same attacks with their hits on all draws together, which the policy limits.
+
+        One draw alone would be too coarse: of many draws, one has the most hits by luck.
+        """
+        draws = [compare_attacks(found, self.controls) for found in self.every_draw or [self.worst]]
+        return [
+            rows[0]._replace(
+                found=sum(row.found for row in rows),
+                naive=sum(row.naive for row in rows),
+                expected=sum(row.expected or 0.0 for row in rows),
+                deviation=math.hypot(*(row.deviation for row in rows)),
+            )
+            for rows in zip(*draws, strict=True)
+            if rows[0].expected is not None
+        ]
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,6 +162,7 @@ def attack_risk(
         [attacks.seeded for attacks in found.values()],
         max(r.correct for r in controls.naive.seeded) > 0,
         averaging_attack(suite.original, releases),
+        list(found.values()),
     )
 
 

@@ -11,6 +11,7 @@ on edges that were held out, and guessing is the baseline.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,9 +25,9 @@ from coterie.anonymize.intervals import NORMAL_95, Interval, wilson
 from coterie.anonymize.risk.exact_degrees import NamedEdges, PairClaim, name_edges
 from coterie.data import Graph
 
-PARTS = 10  # each sample is one of so many random parts of the edges
-_COVERED = 2.0  # what is named of the whole graph has a control up to this factor
-_WIDTH = 0.01  # samples are added until the interval is at most this far from the estimate
+PARTS = 50  # a sample is one of so many random parts of the edges: 2 %
+_MANY = 5  # the first sample has so many parts: a tenth, for A3 and for the extrapolation
+_WIDTH = 0.005  # samples are added until the interval is at most this far from the estimate
 
 
 class LeftOutSample(NamedTuple):
@@ -48,15 +49,15 @@ class ControlledClaim(NamedTuple):
     """The share of the edges that one attacker names, next to the control.
 
     `excess` is the share of the edges that are named because they are in the data: named among
-    the edges that were kept, minus named among those that were left out. Both samples are random,
-    so they differ by luck; the difference that the claim on the whole graph shows already is
-    subtracted.
+    the edges that were kept, minus named among those that were left out, extrapolated to samples
+    without an edge. Both groups are random, so they differ by luck; the difference that the claim
+    on the whole graph shows already is subtracted.
     """
 
     attacker: str
     certain: bool  # on the whole graph, the list is right as often as required
-    kept: float  # share of the kept edges that are named
-    left_out: float  # share of the left-out edges that are named
+    kept: float  # share of the kept edges that are named, extrapolated
+    left_out: float  # share of the left-out edges that are named, extrapolated
     excess: float
     interval: Interval  # of the excess, 95 %
     bound: float  # upper end of the interval and what has no control; at most all that is named
@@ -66,17 +67,19 @@ class ControlledClaim(NamedTuple):
 def leave_edges_out(
     graph: Graph, fit: Callable[[Graph], Classes], rng: Generator, *, certainty: float
 ) -> LeftOutEdges:
-    """Leave a tenth of the edges out, cluster the rest, and let attackers name edges.
+    """Leave random edges out, cluster the rest, and let attackers name edges.
 
-    Small networks need more than one such sample: further tenths are left out, each with a new
-    clustering, until the named shares are known to about a percentage point.
+    The first sample is a tenth of the edges. It spoils the blocks a little, so that also fewer of
+    the kept edges are named; therefore samples of 2 % follow, each with a new clustering, until the
+    excess is known to half a percentage point, and both are extrapolated to 0 %.
     """
     source, target = graph.edges()
     part = rng.permutation(len(source)) % PARTS
     samples: list[LeftOutSample] = []
     inference: EdgeInference | None = None
-    for i in range(PARTS):
-        left_out = part == i
+    whole = name_edges(graph, fit(graph).block, certainty).attackers
+    for i in range(PARTS + 1):
+        left_out = part < _MANY if i == 0 else part == (i + _MANY - 1) % PARTS
         rest = Graph.from_edges(source[~left_out], target[~left_out], n_nodes=graph.n_nodes)
         classes = fit(rest)
         if inference is None:
@@ -85,19 +88,11 @@ def leave_edges_out(
         samples.append(
             LeftOutSample(left_out, [np.where(left_out, c.absent, c.present) for c in claims])
         )
-        if _half_width(samples) <= _WIDTH:
+        found = compare_with_left_out(whole, samples)
+        if i and max(claim.interval[1] - claim.excess for claim in found) <= _WIDTH:
             break
     assert inference is not None
     return LeftOutEdges(inference, samples)
-
-
-def _half_width(samples: Sequence[LeftOutSample]) -> float:
-    """Return the half width of the interval, of the attacker for whom it is widest."""
-    trials = sum(int(s.left_out.sum()) for s in samples)
-    if not trials:
-        return 0.0
-    shares = np.mean([[named.mean() for named in sample.named] for sample in samples], axis=0)
-    return float(max(NORMAL_95 * np.sqrt(p * (1.0 - p) / trials) for p in shares))
 
 
 def compare_with_left_out(
@@ -107,17 +102,35 @@ def compare_with_left_out(
 
     `whole` are the edges named with the data of the whole graph. They do not depend on the
     samples, so what the two groups differ in there is luck, and subtracting it (as far as the two
-    are related) makes the estimate more precise without a bias.
+    are related) makes the estimate more precise without a bias. If the samples have two sizes, a
+    straight line through both gives the shares for samples without an edge.
     """
+    sizes = [float(sample.left_out.mean()) if len(sample.left_out) else 0.0 for sample in samples]
+    small = [s for s, size in zip(samples, sizes, strict=True) if size < 2 * min(sizes)]
+    large = [s for s, size in zip(samples, sizes, strict=True) if size >= 2 * min(sizes)]
+    weight = min(sizes) / (max(sizes) - min(sizes)) if large else 0.0
     return [
-        _compare(named.claim, named.present, [(s.left_out, s.named[i]) for s in samples])
+        _compare(
+            named.claim,
+            _shares(named.present, [(s.left_out, s.named[i]) for s in small]),
+            _shares(named.present, [(s.left_out, s.named[i]) for s in large or small]),
+            weight,
+        )
         for i, named in enumerate(whole)
     ]
 
 
-def _compare(
-    claim: PairClaim, whole: np.ndarray, samples: list[tuple[np.ndarray, np.ndarray]]
-) -> ControlledClaim:
+class _Shares(NamedTuple):
+    """What is named in samples of one size."""
+
+    kept: float
+    left_out: float
+    excess: float  # after the luck of the samples is subtracted
+    error: float  # its standard error
+    edges_left_out: int
+
+
+def _shares(whole: np.ndarray, samples: list[tuple[np.ndarray, np.ndarray]]) -> _Shares:
     left_out = np.concatenate([hidden for hidden, _ in samples])
     named = np.concatenate([n for _, n in samples]).astype(np.float64)
     before = np.tile(whole.astype(np.float64), len(samples))
@@ -125,19 +138,37 @@ def _compare(
     variance = float(spread @ spread)
     slope = float(spread @ named) / variance if variance > 0 else 0.0
     adjusted = named - slope * spread
-    kept_share, left_share = (
-        float(named[g].mean()) if g.any() else 0.0 for g in (~left_out, left_out)
+    kept, left, kept_adjusted, left_adjusted = (
+        float(values[group].mean()) if group.any() else 0.0
+        for values in (named, adjusted)
+        for group in (~left_out, left_out)
     )
-    kept, left = (float(adjusted[g].mean()) if g.any() else 0.0 for g in (~left_out, left_out))
-    excess = kept - left
     trials = int(left_out.sum())
-    half = NORMAL_95 * float(adjusted.std()) * np.sqrt(1 / max(trials, 1) + 1 / max(len(whole), 1))
-    interval = (excess - half, excess + half)
-    # Where the samples name next to nothing, they say nothing about what is named otherwise.
-    without_control = max(0.0, claim.named - _COVERED * kept_share)
-    bound = max(0.0, min(claim.named, max(0.0, interval[1]) + without_control))
+    error = float(adjusted.std()) * np.sqrt(1 / max(trials, 1) + 1 / max(len(whole), 1))
+    return _Shares(kept, left, kept_adjusted - left_adjusted, error, trials)
+
+
+def _compare(claim: PairClaim, few: _Shares, many: _Shares, weight: float) -> ControlledClaim:
+    """Extrapolate from samples of few and of many edges; the excess never falls below that of few.
+
+    The release names what its own clustering tells, other clusterings may name less: what is
+    missing has no control and counts as named because it is in the data.
+    """
+    kept = few.kept + weight * (few.kept - many.kept)
+    left_out = max(0.0, few.left_out + weight * (few.left_out - many.left_out))
+    excess = few.excess + weight * max(0.0, few.excess - many.excess)
+    half = NORMAL_95 * math.hypot((1 + weight) * few.error, weight * many.error)
+    without_control = max(0.0, claim.named - max(kept, few.kept))
+    bound = max(0.0, min(claim.named, max(0.0, excess + half) + without_control))
     return ControlledClaim(
-        claim.attacker, claim.certain, kept_share, left_share, excess, interval, bound, trials
+        claim.attacker,
+        claim.certain,
+        kept,
+        left_out,
+        excess,
+        (excess - half, excess + half),
+        bound,
+        few.edges_left_out,
     )
 
 

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route as WebRoute
@@ -23,7 +22,7 @@ from coterie.app.api.model_file import ModelFile, ReloadThread
 from coterie.app.api.routes import ROUTES, Route
 from coterie.app.guard import AllowedHosts, Guard
 from coterie.app.page import stylesheet
-from coterie.app.problem import ProblemError, problem_response
+from coterie.app.problem import ProblemError, problem_handlers
 from coterie.engine import LocalEngine
 
 MAX_BODY = 1 << 20
@@ -108,28 +107,16 @@ def make_api(
     app = Starlette(
         routes=routes,
         lifespan=lifespan,
-        exception_handlers={
-            ProblemError: problem_response,
-            HTTPException: _http_error,
-            Exception: _unexpected,
-        },
+        exception_handlers=problem_handlers(_show, "an error of the server; its log says more"),
     )
     app.state.model_file = model_file
     open_paths = tuple(route.path for route in ROUTES if route.is_open)
     return Guard(app, hosts=hosts, max_body=MAX_BODY, token=token, open_paths=open_paths)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
-    """Answer unknown routes and wrong methods."""
-    assert isinstance(error, HTTPException)
-    paths = ", ".join([*(route.path for route in ROUTES), "/openapi.json"])
-    detail = {
-        404: f"there is no such route; the routes are {paths}",
-        405: f"{request.method} is not possible here; use {(error.headers or {}).get('Allow')}",
-    }.get(error.status_code, error.detail)
-    return ProblemError(error.status_code, detail, headers=error.headers).response()
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    """Answer what should not happen, without details of the server."""
-    return ProblemError(500, "an error of the server; its log says more").response()
+def _show(request: Request, problem: ProblemError) -> Response:
+    """Answer with a problem document that names the routes if the one asked for is unknown."""
+    if problem.status == 404 and request.url.path not in {route.path for route in ROUTES}:
+        paths = ", ".join([*(route.path for route in ROUTES), "/openapi.json"])
+        problem = ProblemError(404, f"there is no such route; the routes are {paths}")
+    return problem.response()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
-from html import escape
 from http import HTTPStatus
 
 from pydantic.json_schema import models_json_schema
 
 from coterie.app.api.messages import ProblemDocument
 from coterie.app.api.routes import ROUTES, Route
-from coterie.app.page import plain_page
+from coterie.app.page import filled
 from coterie.app.problem import PROBLEM_TYPE
 from coterie.base.json_values import JsonObject
 from coterie.base.version import __version__
@@ -86,25 +84,4 @@ def _schema(model: type) -> JsonObject:
 @lru_cache(maxsize=8)
 def documentation_page(model: str, address: str) -> str:
     """Return the page as HTML; the commands ask the server at this address."""
-    return plain_page(
-        "coterie serve",
-        "serve",
-        "\n".join(_section(route, address) for route in ROUTES),
-        header="\n<h1>The API of a recommender</h1>\n"
-        f"<p>A model of the kind {escape(model)} answers here. The full description is\n"
-        '<a href="/openapi.json">openapi.json</a>.</p>',
-    )
-
-
-def _section(route: Route, address: str) -> str:
-    """Return a route with a command to try it."""
-    command = f"curl {address}{route.path}"
-    if route.request is not None:
-        example = json.dumps(route.request.model_json_schema()["examples"][0])
-        command = (
-            f"curl -H 'Content-Type: application/json' -d '{example}' \\\n  {address}{route.path}"
-        )
-    return (
-        f"<section><h2>{route.method} {route.path}</h2><p>{escape(route.summary)}</p>"
-        f'<pre tabindex="0">{escape(command)}</pre></section>'
-    )
+    return filled("documentation.html", model=model, address=address, routes=ROUTES)

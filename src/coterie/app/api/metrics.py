@@ -37,52 +37,33 @@ class Metrics:
             requests = sorted(self._requests.items())
             seconds = dict(self._seconds)
             counts = {route: list(found) for route, found in sorted(self._counts.items())}
-        recommender = model_file.current.recommender
-        lines = [
-            "# HELP coterie_requests_total Requests by route and HTTP status.",
-            "# TYPE coterie_requests_total counter",
-            *(
-                f'coterie_requests_total{{route="{route}",status="{status}"}} {count}'
-                for (route, status), count in requests
-            ),
-            "# HELP coterie_request_seconds Time from the request to the response.",
-            "# TYPE coterie_request_seconds histogram",
-        ]
+        times: dict[str, object] = {}
         for route, found in counts.items():
             total = 0
             for top, count in zip((*_BUCKETS, "+Inf"), found, strict=True):
                 total += count
-                lines.append(
-                    f'coterie_request_seconds_bucket{{route="{route}",le="{top}"}} {total}'
-                )
-            lines.append(f'coterie_request_seconds_sum{{route="{route}"}} {seconds[route]:.6f}')
-            lines.append(f'coterie_request_seconds_count{{route="{route}"}} {total}')
-        for name, kind, text, value in (
+                times[f'_bucket{{route="{route}",le="{top}"}}'] = total
+            times[f'_sum{{route="{route}"}}'] = f"{seconds[route]:.6f}"
+            times[f'_count{{route="{route}"}}'] = total
+        current, recommender = model_file.current, model_file.current.recommender
+        loaded = round(current.loaded.timestamp(), 3)
+        failures = model_file.failures
+        asked = {f'{{route="{r}",status="{status}"}}': n for (r, status), n in requests}
+        build = {f'{{version="{__version__}"}}': 1}
+        families: tuple[tuple[str, str, str, object], ...] = (
+            ("requests_total", "counter", "Requests by route and HTTP status.", asked),
+            ("request_seconds", "histogram", "Time from the request to the response.", times),
             ("model_users", "gauge", "Users of the model.", len(recommender.users_)),
             ("model_items", "gauge", "Items of the model.", len(recommender.items_)),
-            (
-                "model_loaded_timestamp_seconds",
-                "gauge",
-                "When the model was loaded.",
-                round(model_file.current.loaded.timestamp(), 3),
-            ),
+            ("model_loaded_timestamp_seconds", "gauge", "When the model was loaded.", loaded),
             ("model_reloads_total", "counter", "Replaced models.", model_file.reloads),
             ("cache_hits_total", "counter", "Requests answered from memory.", self.cache_hits),
-            (
-                "model_reload_failures_total",
-                "counter",
-                "Model files that could not be read.",
-                model_file.failures,
-            ),
-        ):
-            lines += [
-                f"# HELP coterie_{name} {text}",
-                f"# TYPE coterie_{name} {kind}",
-                f"coterie_{name} {value}",
-            ]
-        lines += [
-            "# HELP coterie_build_info The version of coterie.",
-            "# TYPE coterie_build_info gauge",
-            f'coterie_build_info{{version="{__version__}"}} 1',
-        ]
+            ("model_reload_failures_total", "counter", "Unreadable model files.", failures),
+            ("build_info", "gauge", "The version of coterie.", build),
+        )
+        lines = []
+        for name, kind, text, found_values in families:
+            values = found_values if isinstance(found_values, dict) else {"": found_values}
+            lines += [f"# HELP coterie_{name} {text}", f"# TYPE coterie_{name} {kind}"]
+            lines += [f"coterie_{name}{labels} {value}" for labels, value in values.items()]
         return "\n".join(lines) + "\n"

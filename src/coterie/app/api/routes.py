@@ -198,6 +198,11 @@ class Route(NamedTuple):
         """The method of HTTP."""
         return "GET" if self.request is None else "POST"
 
+    @property
+    def example(self) -> JsonObject | None:
+        """A request to try the route with."""
+        return self.request.model_json_schema()["examples"][0] if self.request else None
+
 
 _REFUSED = (400, 413, 415, 422)
 _REFUSED_OR_UNKNOWN = (400, 404, 413, 415, 422)

@@ -8,12 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, Response
 
 from coterie.app.guard import AllowedHosts, Guard
-from coterie.app.problem import ProblemError, storage_problem
+from coterie.app.problem import problem_handlers
 from coterie.app.web.data_routes import DataRoutes
 from coterie.app.web.downloads import DownloadRoutes
 from coterie.app.web.job_routes import JobRoutes
@@ -47,7 +44,7 @@ def make_app(
     """
     workspace = Workspace(private)
     pages = Pages(workspace)
-    data, errors = DataRoutes(workspace), ErrorPages(pages)
+    data = DataRoutes(workspace)
     parts = (pages, data, JobRoutes(workspace), DownloadRoutes(workspace))
 
     @contextlib.asynccontextmanager
@@ -64,13 +61,9 @@ def make_app(
     app = Starlette(
         routes=[route for part in parts for route in part.routes()],
         lifespan=lifespan,
-        exception_handlers={
-            ProblemError: errors.problem,
-            HTTPException: errors.http_error,
-            ClientDisconnect: errors.disconnected,
-            OSError: errors.storage_error,
-            Exception: errors.unexpected,
-        },
+        exception_handlers=problem_handlers(
+            pages.problem, "an error of the application; the terminal shows more"
+        ),
     )
     sign_in = SignIn(app, renewed)
     guard = Guard(
@@ -85,34 +78,3 @@ def make_app(
         body_seconds=_UPLOAD_SECONDS,
     )
     return guard, sign_in, workspace
-
-
-class ErrorPages:
-    """Answer requests that fail: forms with a page, scripts with a problem document."""
-
-    def __init__(self, pages: Pages) -> None:
-        self.pages = pages
-
-    async def problem(self, request: Request, error: Exception) -> Response:
-        """Answer forms with a page, and scripts with a problem document."""
-        assert isinstance(error, ProblemError)
-        if "text/html" in request.headers.get("accept", ""):
-            return HTMLResponse(self.pages.problem(error.detail), error.status)
-        return error.response()
-
-    async def http_error(self, request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        detail = "there is no such page" if error.status_code == 404 else error.detail
-        return await self.problem(request, ProblemError(error.status_code, detail))
-
-    async def storage_error(self, request: Request, error: Exception) -> Response:
-        assert isinstance(error, OSError)
-        return await self.problem(request, storage_problem(error))
-
-    async def disconnected(self, request: Request, error: Exception) -> Response:
-        """End a request whose client has gone before it was complete; nobody reads this."""
-        return ProblemError(400, "the request was interrupted").response()
-
-    async def unexpected(self, request: Request, error: Exception) -> Response:
-        detail = "an error of the application; the terminal shows more"
-        return await self.problem(request, ProblemError(500, detail))

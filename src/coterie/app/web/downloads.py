@@ -6,20 +6,19 @@ Files are chosen from a fixed table: no path of a client is opened.
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+from coterie.app.page import filled
 from coterie.app.problem import ProblemError
 from coterie.app.web.routes import page_route
 from coterie.app.web.state import Input, Workspace
 from coterie.base.json_values import JsonObject
-from coterie.base.version import __version__
 
 _UNSAFE = re.compile(r"[^\w.@+=-]+")
 _FILES = {  # what can be downloaded: (step, file) -> name for the user
@@ -47,9 +46,10 @@ class DownloadRoutes:
         return [
             Route("/download/input", self.download_input),
             Route("/download/people", self.download_people),
-            page_route("/download/reproduce.sh", self.download_command),
-            page_route("/download/reproduce.py", self.download_script),
-            page_route("/download/policy.toml", self.download_policy),
+            *(
+                page_route(f"/download/{name}", partial(self.download_steps, name))
+                for name in ("reproduce.sh", "reproduce.py", "policy.toml")
+            ),
             Route("/download/{step}/{file}", self.download),
         ]
 
@@ -75,22 +75,12 @@ class DownloadRoutes:
             raise ProblemError(404, "this release was made without a node list")
         return _file(nodes, "nodes.txt")
 
-    def download_command(self, request: Request) -> Response:
-        return _attachment(release_command(*self._release_settings()), "reproduce.sh")
-
-    def download_script(self, request: Request) -> Response:
-        return _attachment(release_script(*self._release_settings()), "reproduce.py")
-
-    def download_policy(self, request: Request) -> Response:
-        limits = policy_limits(self.workspace.required_result("release").settings)
-        lines = "\n".join(f"{name} = {value}" for name, value in limits)
-        text = f"# The limits of coterie's privacy policy.\n[limits]\n{lines}\n"
-        return _attachment(text, "policy.toml")
-
-    def _release_settings(self) -> tuple[JsonObject, str]:
-        current = self.workspace.current
+    def download_steps(self, name: str, request: Request) -> Response:
+        release, current = self.workspace.required_result("release"), self.workspace.current
         assert current is not None
-        return self.workspace.required_result("release").settings, _input_name(current)
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        text = steps_of_release(name, release.settings, _input_name(current))
+        return Response(text, headers=headers, media_type="text/plain; charset=utf-8")
 
 
 def _input_name(current: Input) -> str:
@@ -103,11 +93,6 @@ def _file(path: str | Path, name: str) -> Response:
     return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
-def _attachment(text: str, name: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(text, headers=headers, media_type="text/plain; charset=utf-8")
-
-
 def file_name(name: str) -> str:
     """Return a name that is safe in a folder, a header and a shell.
 
@@ -118,87 +103,13 @@ def file_name(name: str) -> str:
     return plain[:80] or "data.csv"
 
 
-def policy_limits(settings: JsonObject) -> list[tuple[str, Any]]:
-    """Return the name and the value of every limit of a release."""
+def steps_of_release(name: str, settings: JsonObject, source: str) -> str:
+    """Return the commands, the script or the policy that make a release with these settings."""
     from coterie.anonymize.policy import Policy  # slow to import; the first page is not to wait
 
     policy = Policy(**settings.get("policy", {}))
-    return [(entry.name, getattr(policy, entry.name)) for entry in fields(policy)]
-
-
-def release_command(settings: JsonObject, name: str) -> str:
-    """Return the shell commands that make a release with the same settings."""
-    source = shlex.quote(file_name(name))
-    dataset = shlex.quote(settings["dataset"])
-    if "epsilon" in settings:
-        nodes = settings["nodes"] if isinstance(settings["nodes"], int) else "nodes.txt"
-        command = (
-            f"coterie sketch {source} --dataset {dataset} --epsilon {settings['epsilon']} "
-            f"--cap {settings['cap']} --nodes {nodes} --out new.sketch\n"
-            "coterie draw new.sketch --out release"
-        )
-        return (
-            "#!/bin/sh\n"
-            f"# Made by coterie {__version__}. Makes a private release with the same settings.\n"
-            "# The noise is new, so this spends epsilon again; the ledger counts it.\n"
-            f"{command}\n"
-            "\n"
-            "# Free of charge, the same network again from the sketch of the application:\n"
-            "# coterie draw network.sketch --seed 0 --out graphs\n"
-        )
-    command = (
-        f"coterie anonymize {source} --dataset {dataset} --blocks {settings['blocks']} "
-        f"--min-class-size {settings['min_class_size']} --policy policy.toml --out release"
-    )
-    return (
-        "#!/bin/sh\n"
-        f"# Made by coterie {__version__}. Repeats the release of the application with the same\n"
-        "# settings. The new graph is drawn again, with randomness of the operating system.\n"
-        f"{command}\n"
-    )
-
-
-def release_script(settings: JsonObject, name: str) -> str:
-    """Return the Python script that makes a release with the same settings."""
-    source, dataset = repr(file_name(name)), repr(settings["dataset"])
-    if "epsilon" in settings:
-        nodes = settings["nodes"] if isinstance(settings["nodes"], int) else "nodes.txt"
-        return (
-            f'"""Made by coterie {__version__}: draws the network of the application again.\n\n'
-            "It reads network.sketch alone, so it costs no epsilon and gives the same network.\n"
-            '"""\n\n'
-            "import coterie as ct\n\n"
-            'sketch = ct.load_sketch("network.sketch")\n'
-            "drawn = sketch.draw(rng=0)\n"
-            'ct.write_graph(drawn, "drawn.csv")\n'
-            'print(drawn.n_nodes, "nodes,", drawn.n_edges, "edges")\n\n'
-            "# A new sketch would have new noise and spend epsilon again:\n"
-            f"#     graph = ct.read_graph({source})\n"
-            f"#     sketch = ct.PrivateSketch(\n"
-            f"#         epsilon={settings['epsilon']!r}, dataset={dataset}, "
-            f"cap={settings['cap']!r}\n"
-            f'#     ).fit(graph, nodes={nodes!r}, path="new.sketch")\n'
-        )
-    head = (
-        f'"""Made by coterie {__version__}: repeats the release of the application.\n\n'
-        "The new graph is drawn again, with randomness of the operating system, so that figures "
-        'that\ndepend on the draw differ a little.\n"""\n\n'
-        "import coterie as ct\n\n"
-        f"graph = ct.read_graph({source})\n"
-    )
-    limits = ", ".join(f"{name}={value!r}" for name, value in policy_limits(settings))
-    return head + (
-        f"policy = ct.Policy({limits})\n"
-        "release = ct.Anonymizer(\n"
-        f"    {int(settings['blocks'])},\n"
-        f"    min_class_size={int(settings['min_class_size'])},\n"
-        "    policy=policy,\n"
-        f"    dataset={dataset},\n"
-        "    rng=0,\n"
-        ").release(graph)\n"
-        "for limit in release.decision.limits:\n"
-        '    print(f"{limit.label}: {limit.value:g} (limit {limit.limit:g})")\n'
-        "if release.refused:\n"
-        '    raise SystemExit("refused: " + "; ".join(release.reasons))\n'
-        'release.write("release")\n'
-    )
+    values = {"epsilon": None, **settings, "source": file_name(source)}
+    if isinstance(values.get("nodes"), str):
+        values["nodes"] = "nodes.txt"
+    limits = [(entry.name, getattr(policy, entry.name)) for entry in fields(policy)]
+    return filled(name, limits=limits, **values)

@@ -8,8 +8,8 @@ GLOSSARY = {
     "class": "People of a release who cannot be told apart: whoever looks for one of them finds "
     "all of them equally likely.",
     "entropy": "How badly the blocks describe the network. Lower is better; the search lowers it.",
-    "epsilon": "The privacy loss. With epsilon 1, what anybody believes about one connection "
-    "changes by a factor of at most 2.7. Smaller is more private and less accurate.",
+    "epsilon": "The privacy loss. With epsilon 1, one connection more or less makes no published "
+    "result more than 2.7 times as likely. Smaller is more private and less accurate.",
     "differential privacy": "A mathematical guarantee: the published file would look almost the "
     "same if any single connection were missing.",
     "communities kept": "The communities of the release, measured in the original: 100 % if they "
@@ -75,6 +75,8 @@ STAGE_WORDS = {
     "graphlets": "Comparing small patterns",
     "ranking: fitting": "Learning what people choose",
     "ranking: choosing weights": "Learning what people choose",
+    "measuring on ratings that were held out": "Measuring on ratings that were held out",
+    "recommending to everybody": "Recommending to everybody",
     "writing": "Writing the files",
 }
 

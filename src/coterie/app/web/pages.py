@@ -6,17 +6,22 @@ import asyncio
 import csv
 import json
 from collections.abc import AsyncIterator
-from functools import cache, partial
+from functools import partial
 from importlib import resources
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Route
 
-from coterie.app.page import stylesheet
+from coterie.app.page import filled, stylesheet
 from coterie.app.problem import ProblemError
 from coterie.app.web import recommend_page
 from coterie.app.web.glossary import ATTACK_WORDS, CHOICES, GLOSSARY, LIMIT_MEANINGS, MEASURE_WORDS
@@ -24,13 +29,18 @@ from coterie.app.web.routes import page_route, whole_number
 from coterie.app.web.state import MAX_PEOPLE, MAX_UPLOAD, Workspace
 from coterie.app.web.tasks.spreadsheet import as_given
 from coterie.base.json_values import JsonObject
-from coterie.base.version import __version__
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TITLES = {"data": "Data", "explore": "Explore", "publish": "Publish", "recommend": "Recommend"}
 _MOST_FOUND = 50
+_WORDS = {  # of every page
+    "glossary": GLOSSARY,
+    "measure_words": MEASURE_WORDS,
+    "limit_meanings": LIMIT_MEANINGS,
+    "attack_words": ATTACK_WORDS,
+    "form_choices": CHOICES,
+    "most_upload": MAX_UPLOAD,
+    "most_people": MAX_PEOPLE,
+}
 _HEARTBEAT = 15.0  # seconds between two signs of life on the event stream
 
 
@@ -52,6 +62,7 @@ class Pages:
             Route("/state", self._state),
             page_route("/style.css", _style),
             page_route("/app.js", _script),
+            page_route("/sign-in.js", lambda request: _javascript(_static("sign_in.js"))),
         ]
 
     def render(self, step: str, **more: Any) -> str:
@@ -92,6 +103,8 @@ class Pages:
         if found := workspace.chosen_result("explore"):
             asked = found.settings["blocks"]
             number = "chosen automatically" if asked == "auto" else "chosen by you"
+            if found.unfinished:
+                number = "unfinished: the search was stopped"
             rows.append(("Blocks", f"{len(found.result['blocks']):,}, {number}"))
         if found := workspace.chosen_result("publish"):
             points = found.result["points"]
@@ -103,7 +116,8 @@ class Pages:
             verdict = "refused" if found.result["refused"] else "may be published"
             rows.append(("Release", f"{found.settings['dataset']}: {verdict}"))
         if found := workspace.chosen_result("recommend"):
-            rows.append(("Model", found.settings["model"]))
+            unfinished = ", unfinished" if found.unfinished else ""
+            rows.append(("Model", found.settings["model"] + unfinished))
         return rows
 
     def _step(self, step: str, request: Request) -> str | Response:
@@ -149,8 +163,7 @@ class Pages:
         return _filled("found", found=found[:_MOST_FOUND], more=more, wanted=wanted)
 
     async def _state(self, request: Request) -> Response:
-        job = self.workspace.jobs.current
-        return JSONResponse({"job": None if job is None else job.as_json()})
+        return JSONResponse(self.workspace.summary())
 
     async def _events(self, request: Request) -> Response:
         queue = self.workspace.listen()
@@ -173,10 +186,13 @@ class Pages:
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
-    def problem(self, detail: str) -> str:
-        """Return the page that says what is wrong with a request."""
+    def problem(self, request: Request, problem: ProblemError) -> Response:
+        """Answer a request that failed: a form with a page, a script with a problem document."""
+        if "text/html" not in request.headers.get("accept", ""):
+            return problem.response()
         nothing: JsonObject = {"steps": [], "choices": [], "step": "", "job": None}
-        return _filled("problem", detail=detail, title="Problem", page_version=0, **nothing)
+        page = _filled("problem", detail=problem.detail, title="Problem", page_version=0, **nothing)
+        return HTMLResponse(page, problem.status)
 
 
 def _style(request: Request) -> Response:
@@ -184,37 +200,18 @@ def _style(request: Request) -> Response:
 
 
 def _script(request: Request) -> Response:
-    own = resources.files("coterie.app") / "web" / "static" / "app.js"
     hover = resources.files("coterie.report") / "templates" / "hover.js"
-    text = hover.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
+    return _javascript(hover.read_text(encoding="utf-8") + _static("app.js"))
+
+
+def _static(name: str) -> str:
+    path = resources.files("coterie.app") / "static" / name
+    return path.read_text(encoding="utf-8")
+
+
+def _javascript(text: str) -> Response:
     return Response(text, media_type="text/javascript")
 
 
 def _filled(template: str, **values: Any) -> str:
-    return _environment().get_template(f"{template}.html.j2").render(**values)
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("coterie.app.web"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.globals |= {
-        "glossary": GLOSSARY,
-        "measure_words": MEASURE_WORDS,
-        "limit_meanings": LIMIT_MEANINGS,
-        "attack_words": ATTACK_WORDS,
-        "form_choices": CHOICES,
-        "version": __version__,
-        "most_upload": MAX_UPLOAD,
-        "most_people": MAX_PEOPLE,
-    }
-    # Charts and tables of `report`, which escape every text themselves
-    environment.filters["own_markup"] = Markup
-    return environment
+    return filled(f"{template}.html", **_WORDS, **values)

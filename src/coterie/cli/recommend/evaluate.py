@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from coterie.recommend.evaluation import Evaluation
 
 
-@command(reads=RATINGS)
+@command(reads=RATINGS, answers=True)
 def run(
     session: Session,
     ratings: str | None = None,

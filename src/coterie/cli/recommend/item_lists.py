@@ -8,9 +8,9 @@ from typing import Any
 
 from coterie.base.errors import InputError
 from coterie.cli.session import Session
+from coterie.data.column_roles import id_column
 from coterie.data.ids import IdLookup
 from coterie.data.table import ReadOptions, read_id_list, read_table
-from coterie.data.text_layout import id_column
 
 _CONDITION = re.compile(r"(?P<column>.+?)\s*(?P<sign>!=|>=|<=|=)\s*(?P<value>.*)", re.DOTALL)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.reading import TEXT
 from coterie.cli.recommend.options import load_model
@@ -40,6 +41,8 @@ def run(
         threads=session.threads,
     )
     users, items = given["user"], given["item"]
+    if not len(users):
+        raise InputError("there are no pairs to predict", path=pairs, remedy="give at least one")
     with session.engine() as engine:
         p = recommender.predict_proba(users, items, engine=engine)
     unseen = recommender.unseen(users, items)

@@ -32,7 +32,7 @@ class RankingArguments(TypedDict):
     exclude_seen: bool
 
 
-@command(unused=("seed",), reads=TEXT)
+@command(unused=("seed",), reads=TEXT, answers=True)
 def run(
     session: Session,
     model: str,
@@ -202,6 +202,7 @@ def _fold_in(
     low, high = float(recommender.values_[0]), float(recommender.values_[-1])
     if values.min() < low or values.max() > high:
         session.say(f"ratings outside {low:g} to {high:g} are replaced by the nearest of the two")
+        values = np.clip(values, low, high)
     users = np.empty(len(items), object)
     users[:] = [who] * len(items)
     recommender.fold_in(Ratings.from_arrays(users, items, values))

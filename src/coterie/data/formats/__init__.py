@@ -9,11 +9,11 @@ from coterie.data.formats import (
     adjacency_matrix,
     excel,
     gml,
-    graphml,
     json_graph,
     matrix_market,
     pajek,
     parquet,
+    xml_graph,
 )
 from coterie.data.formats.format import Cells, Format
 
@@ -47,7 +47,8 @@ FORMATS = (  # the first one reads what no other recognises
     excel.FORMAT,
     json_graph.FORMAT,
     matrix_market.FORMAT,
-    graphml.FORMAT,
+    xml_graph.GRAPHML,
+    xml_graph.GEXF,
     gml.FORMAT,
     pajek.FORMAT,
     adjacency_matrix.FORMAT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -31,6 +31,39 @@ class EdgeTable:
     weights: list[float] | None = None
     nodes: list[str] = field(default_factory=list)  # all that are declared, in order
     directed: bool | None = None  # None: the file does not say
+    columns: dict[str, list[Any]] = field(default_factory=dict)  # attributes of the nodes
+    named_by: str = ""  # the attribute that names the nodes, if it is not their id
+
+    def node_cells(self) -> Cells:
+        """Return the nodes as a table: their names, then their attributes."""
+        rows = zip(self.nodes, *self.columns.values(), strict=True)
+        return numbered([["node", *self.columns], *map(list, rows)], has_names=True)
+
+    def add_reversed(self, edges: Iterable[int]) -> None:
+        """Add these edges in the other direction, too; self-loops have one."""
+        kept = [n for n in edges if self.sources[n] != self.targets[n]]
+        self.sources, self.targets = (
+            self.sources + [self.targets[n] for n in kept],
+            self.targets + [self.sources[n] for n in kept],
+        )
+        if self.weights is not None:
+            self.weights = self.weights + [self.weights[n] for n in kept]
+
+
+def named_nodes(ids: list[str], columns: dict[str, list[Any]]) -> tuple[dict[str, str], str]:
+    """Return the name of each node by its id, and the attribute that holds the names.
+
+    Nodes are called by the attribute "label" or "name" if every node has its own, else by their
+    ids; that attribute is then removed from the columns.
+    """
+    if len(set(ids)) < len(ids):
+        raise InputError("two nodes have the same id", remedy="rename one of them")
+    for name in ("label", "name"):
+        labels = columns.get(name, [])
+        if ids and all(labels) and len(set(labels)) == len(ids):
+            del columns[name]
+            return dict(zip(ids, map(str, labels), strict=True)), "" if labels == ids else name
+    return dict(zip(ids, ids, strict=True)), ""
 
 
 class Cells(NamedTuple):
@@ -67,13 +100,13 @@ class Format:
     edges: Callable[[PathLike, ReadOptions], EdgeTable | Cells] | None = None
     cells: Callable[[PathLike, ReadOptions], Cells] | None = None
     columns: Callable[..., Columns] | None = None  # of (path, WantedColumns, ReadOptions)
-    node_cells: Callable[[PathLike, ReadOptions], Cells] | None = None  # of a document of a graph
     write: Callable[[Graph, IO[bytes], NodeColumns | None], None] | None = None  # of a document
     writes_tables: bool = False  # `write_table` and `write_graph` write it
+    holds_attributes: bool = False  # `write` takes attributes of the nodes
     in_pieces: bool = False  # `columns` takes `consume`, for files larger than memory
 
     def __post_init__(self) -> None:
-        for name in ("edges", "cells", "columns", "node_cells"):
+        for name in ("edges", "cells", "columns"):
             if (read := getattr(self, name)) is not None:
                 object.__setattr__(self, name, naming_the_file(read))
 

@@ -88,6 +88,10 @@ def _table(graph: list[tuple[str, Any]]) -> EdgeTable:
             remedy="rename one of them",
         )
     table = EdgeTable(nodes=list(names.values()), directed=dict(graph).get("directed") == "1")
+    used = {"id", "label"} if labelled else {"id"}
+    for name in dict.fromkeys(key for node in nodes for key in node if key not in used):
+        if not any(isinstance(node.get(name), list) for node in nodes):  # such as graphics
+            table.columns[name] = [node.get(name) for node in nodes]
     for edge in edges:
         try:
             table.sources.append(names[edge["source"]])
@@ -124,7 +128,7 @@ def write_gml(graph: Graph, file: IO[bytes], _: object = None) -> None:
 FORMAT = Format(
     name="gml",
     title="GML",
-    about="nodes and edges; weights if asked for",
+    about="nodes, their attributes, and edges; weights if asked for",
     suffixes=(".gml",),
     starts=r"((#|Creator|Version|comment)[^\n]*\s+)*graph\s*\[",
     edges=read_gml,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject, as_json
 from coterie.data.byte_source import PathLike
 from coterie.data.formats.format import Cells, EdgeTable, Format, numbered, text_of
+
+if TYPE_CHECKING:
+    from coterie.data.formats.format import NodeColumns
+    from coterie.data.graph import Graph
 
 _FORMS = (
     'node-link ({"nodes": [{"id": …}], "links": [{"source": …, "target": …}]}), a list of pairs '
@@ -57,15 +62,15 @@ def _name(value: Any) -> str:
 
 def _node_link(nodes: Any, links: list[Any], directed: Any) -> EdgeTable:
     """Read nodes with ids, and links between ids; without ids links count nodes from 0."""
-    names: list[str] = []
     entries = nodes.keys() if isinstance(nodes, dict) else nodes
-    for number, node in enumerate(entries):
-        key = node.get("id", node.get("name", number)) if isinstance(node, dict) else node
-        names.append(_name(key))
+    described = [node if isinstance(node, dict) else {"id": node} for node in entries]
+    names = [_name(node.get("id", node.get("name", n))) for n, node in enumerate(described)]
     known = set(names)
     if len(known) < len(names):
         raise InputError("two nodes have the same id", remedy="rename one")
     table = EdgeTable(nodes=names, directed=directed is True)
+    for key in dict.fromkeys(key for node in described for key in node if key != "id"):
+        table.columns[key] = [node.get(key) for node in described]
     weights: list[float] = []
     weighted = False
     for link in links:
@@ -133,6 +138,25 @@ def read_json_table(path: PathLike, _: object = None) -> Cells:
     return numbered(json_rows(load_json(path)))
 
 
+def write_json_graph(
+    graph: Graph, file: IO[bytes], node_columns: NodeColumns | None = None
+) -> None:
+    """Write a graph as node-link JSON; `node_columns` become keys of the nodes."""
+    columns = {"id": graph.ids, **(node_columns or {})}
+    names = graph.ids.tolist()
+    links: list[JsonObject] = [
+        {"source": names[u], "target": names[v]}
+        for u, v in zip(*(ends.tolist() for ends in graph.edges()), strict=True)
+    ]
+    if graph.weights is not None:
+        for link, weight in zip(links, graph.edge_weights().tolist(), strict=True):
+            link["weight"] = weight
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    nodes = [dict(zip(columns, row, strict=True)) for row in rows]
+    content = {"directed": graph.directed, "multigraph": False, "nodes": nodes, "links": links}
+    file.write(as_json(content).encode() + b"\n")
+
+
 FORMAT = Format(
     name="json",
     title="JSON",
@@ -142,4 +166,6 @@ FORMAT = Format(
     starts=r"[{\[]",
     edges=read_json_graph,
     cells=read_json_table,
+    write=write_json_graph,
+    holds_attributes=True,
 )

@@ -9,7 +9,7 @@ from coterie.data.byte_source import PathLike, max_nodes, place_name, read_all
 from coterie.data.formats.format import EdgeTable, Format
 
 if TYPE_CHECKING:
-    from coterie.data.text_layout import WantedColumns
+    from coterie.data.column_roles import WantedColumns
     from coterie.data.text_reader import Columns
 
 
@@ -73,14 +73,14 @@ def read_matrix_table(path: PathLike, wanted: WantedColumns, _: object) -> Colum
     """Read a matrix as a table: the number of the row, of the column, and the value."""
     import numpy as np
 
-    from coterie.data.text_layout import make_layout
+    from coterie.data.text_layout import layout_in_order
     from coterie.data.text_reader import Columns
 
     if len(wanted.ids) != 2:
         raise InputError("a matrix cannot hold this table")
     matrix, _symmetric = _read_matrix(path)
     names = [*wanted.ids, *wanted.numbers]
-    layout = make_layout("", names, None, wanted._replace(times=(), chosen=()))
+    layout = layout_in_order(wanted)
     columns = Columns(place_name(path), layout, len(names), unit="edge")
     columns.column_names, columns.rows = names, len(matrix.data)
     for name, place in zip(wanted.ids, (matrix.row, matrix.col), strict=True):

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from coterie.base.json_values import JsonObject
+    from coterie.data.column_roles import WantedColumns
     from coterie.data.table import ReadOptions
-    from coterie.data.text_layout import WantedColumns
     from coterie.data.text_reader import Columns
 
 _KEY = b"coterie"
 _ROWS = 1 << 18  # read at once
+_SAMPLE = 200  # rows that show what a column holds
 
 
 @contextmanager
@@ -32,6 +33,8 @@ def _opened(path: PathLike) -> Iterator[Any]:
 
     try:
         yield parquet.ParquetFile(read_all(path) if str(path) == "-" else _existing_file(path))
+    except pa.ArrowMemoryError as error:
+        raise MemoryError from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"is not a Parquet file: {error}", remedy="check the file") from error
 
@@ -47,13 +50,13 @@ def read_parquet(
     import numpy as np
     import pyarrow as pa
 
-    from coterie.data.text_layout import header_roles, make_layout
+    from coterie.data.text_layout import make_layout
     from coterie.data.text_reader import Columns
 
     name = place_name(path)
     with _opened(path) as table:
         fields = table.schema_arrow.names
-        layout = make_layout("", fields, header_roles(fields, len(wanted.ids)), wanted)
+        layout = make_layout("", fields, _first_rows(table), wanted, named=True)
         if len(layout.slot) > len(fields):
             raise InputError(
                 f"the columns {fields} do not include {', '.join(layout.names)}",
@@ -71,6 +74,14 @@ def read_parquet(
                 _add(columns, pa.Table.from_batches([batch]).select(names))
                 consume(columns)
     return columns
+
+
+def _first_rows(table: Any) -> list[list[str]]:
+    """Return some rows as text; the rows of a first batch that has nothing missing."""
+    batch = next(table.iter_batches(_SAMPLE), None)
+    columns = [] if batch is None else [column.to_pylist() for column in batch.columns]
+    rows = zip(*columns, strict=True)
+    return [list(map(str, row)) for row in rows if None not in row]
 
 
 def read_parquet_cells(path: PathLike, options: ReadOptions) -> Cells:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coterie.base.errors import InputError
+from coterie.base.errors import InputError, near_miss
 from coterie.data.byte_source import PathLike, first_bytes, place_name, suffixes
 from coterie.data.formats.format import Format
 
@@ -44,7 +44,6 @@ _FOREIGN = (
     ),
     _Foreign("a NumPy array", "use Graph.from_numpy in Python, or save CSV", "\x93NUMPY"),
     _Foreign("an HTML page", "download the file itself", r"<!doctype html|<html|<head|<body"),
-    _Foreign("GEXF", _AS_GRAPHML, r"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<gexf", (".gexf",)),
     _Foreign(
         "a Graphviz (.dot) file",
         _AS_GRAPHML,
@@ -59,7 +58,7 @@ _FOREIGN = (
     ),
 )
 _ZIP = _Foreign("a zip archive", "unpack it, and give one of the files in it")
-_XML = _Foreign("XML, but not GraphML", _AS_GRAPHML)
+_XML = _Foreign("XML, but neither GraphML nor GEXF", _AS_GRAPHML)
 
 
 def find_format(path: PathLike, format: str | None, allowed: Sequence[Format]) -> Format:
@@ -76,7 +75,9 @@ def find_format(path: PathLike, format: str | None, allowed: Sequence[Format]) -
         for known in allowed:
             if format.lower() in (known.name, *known.aliases):
                 return known
-        raise InputError(f"unknown format {format!r}", remedy=f"use one of {', '.join(names)}")
+        meant = near_miss(format, names)
+        remedy = f"use one of {', '.join(names)}{meant}"
+        raise InputError(f"unknown format {format!r}", remedy=remedy)
     suffix = (suffixes(path)[-1:] or [""])[0]
     found = _by_content(path, suffix, FORMATS)
     if found is None:

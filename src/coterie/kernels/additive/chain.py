@@ -20,12 +20,9 @@ from coterie.kernels.additive.factors import (
     rescale_factors,
 )
 from coterie.kernels.additive.response_styles import (
-    FREE_LEVELS,
     draw_styles,
-    keep_order,
     log_probabilities,
     move_cuts,
-    smooth_styles,
 )
 from coterie.kernels.additive.sweep import (
     Edges,
@@ -225,9 +222,6 @@ def _draw_styles(
     table = log_probabilities(chain.cuts)
     state = _word(draw_styles(state, rated, level, chain.z, chain.x, table, chain.style))
     move_cuts(rated, level, chain.z, chain.x, chain.style, shrinkage, chain.cuts)
-    if chain.cuts.shape[1] - 1 > FREE_LEVELS:
-        smooth_styles(chain.cuts)
-    keep_order(chain.cuts)
     return state
 
 

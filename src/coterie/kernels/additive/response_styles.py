@@ -13,13 +13,15 @@ import math
 import numpy as np
 
 from coterie.kernels.additive.distributions import cdf, density, gamma
+from coterie.kernels.additive.factors import cholesky, solve_lower, solve_upper
 from coterie.kernels.additive.sweep import draw_category
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.copies import copy_into
 
 _LEAST = 1e-9  # lower bound of a probability: one odd rating must not decide a style
 _BATCH = 32  # probabilities of at least 1e-9 whose product does not underflow
-_GAP = 1e-3  # minimum distance of two cutpoints, so that every level stays possible
+_GAP = 1e-3  # a gap between two cutpoints that is larger does not get smaller than this at once
+_PRIOR_RATINGS, _RIDGE, _HALVINGS = 0.5, 1e-3, 12  # of the Newton steps
 FREE_LEVELS = 10  # with more levels, styles differ by smooth functions only
 _SPAN = 6.0  # locations outside -6..6 are clipped
 _NODES = 32.0  # nodes per unit
@@ -107,9 +109,12 @@ def draw_styles(state, edges, level, z, x, table, style):
 
 @njit(nogil=True, cache=True)
 def move_cuts(edges, level, z, x, style, shrinkage, cuts):
-    """Move every cutpoint by one diagonal Newton step, shrunk to the mean style. OUT cuts.
+    """Move the cutpoints by damped Newton steps that keep their order. OUT cuts.
 
-    With more than FREE_LEVELS levels `smooth_styles` follows, then `keep_order`.
+    First all styles move together, then each style around their mean, to which its difference is
+    pulled by `shrinkage`. With more than FREE_LEVELS levels, the difference is a quadratic function
+    of the mean cutpoints. A step is halved until it raises the log likelihood, so that neighbours
+    never pass each other: each style sees a fraction of a rating at every level.
     """
     S, R = cuts.shape[0], cuts.shape[1] - 1
     count = np.zeros((S, R, _COUNT))  # number of ratings by style, level and location
@@ -119,68 +124,169 @@ def move_cuts(edges, level, z, x, style, shrinkage, cuts):
             node, way = _node(z[e] - x[e])
             mine[level[e], node] += 1.0 - way
             mine[level[e], node + 1] += way
-    slope = np.zeros(cuts.shape)
-    bend = np.zeros(cuts.shape)
+    _add_prior_ratings(count)
+    n = R - 1
+    if n == 0:
+        return
+    slope, bend = np.zeros(n), np.zeros((n, n))
     for s in range(S):
-        for r in range(R):
-            for node in range(_COUNT):
-                n = count[s, r, node]
-                if n == 0.0:
-                    continue
-                f = node / _NODES - _SPAN
-                inside = interval_probability(cuts[s, r], cuts[s, r + 1], f)
-                low = density(cuts[s, r] - f) / inside
-                high = density(cuts[s, r + 1] - f) / inside
-                slope[s, r] -= n * low
-                slope[s, r + 1] += n * high
-                bend[s, r] += n * low * low
-                bend[s, r + 1] += n * high * high
-    for r in range(1, R):
-        mean = 0.0
-        for s in range(S):
-            mean += cuts[s, r]
-        mean /= S
-        for s in range(S):
-            cuts[s, r] += (slope[s, r] - shrinkage * (cuts[s, r] - mean)) / (bend[s, r] + shrinkage)
-
-
-@njit(nogil=True, cache=True)
-def keep_order(cuts):
-    """Keep the cutpoints of every style in order and a little apart. OUT cuts."""
-    for s in range(cuts.shape[0]):
-        for r in range(1, cuts.shape[1] - 1):
-            cuts[s, r] = max(cuts[s, r], cuts[s, r - 1] + _GAP)
-
-
-@njit(nogil=True, cache=True)
-def smooth_styles(cuts):
-    """Replace each style's difference from the mean style by the closest quadratic function.
-
-    The function is one of the mean style's cutpoints. On a fine scale many people use round numbers
-    only. Free cutpoints follow these gaps, and the locations are then estimated less well.
-    OUT cuts.
-    """
-    S, n = cuts.shape[0], cuts.shape[1] - 2
+        add_derivatives(count[s], cuts[s], slope, bend)
+    for r in range(n):
+        bend[r, r] += _RIDGE
+    _solve(bend, slope)
+    _move_together(count, slope, cuts)
+    if S == 1:
+        return
     mean = np.zeros(n)
     for s in range(S):
-        for r in range(n):
-            mean[r] += cuts[s, r + 1] / S
-    basis = np.ones((3, n))
-    for d in range(3):  # orthonormal polynomials
+        mean += cuts[s, 1:R] / S
+    basis = np.eye(n) if R <= FREE_LEVELS else quadratics(mean)
+    for s in range(S):
+        _move_style(count[s], mean, basis, shrinkage, cuts[s])
+
+
+@njit(nogil=True, cache=True)
+def _add_prior_ratings(count):
+    """Add to each style half a rating, at the levels of all ratings and its own locations."""
+    S, R = count.shape[:2]
+    share = np.zeros(R)
+    for s in range(S):
+        for r in range(R):
+            share[r] += count[s, r].sum()
+    share = (share + 0.5) / (share.sum() + 0.5 * R)
+    for s in range(S):
+        located = np.zeros(_COUNT)
+        for r in range(R):
+            located += count[s, r]
+        total = located.sum()
+        if total > 0.0:
+            for r in range(R):
+                count[s, r] += (_PRIOR_RATINGS * share[r] / total) * located
+
+
+@njit(nogil=True, cache=True)
+def add_derivatives(count, cuts, slope, bend):
+    """Add the gradient and the negative second derivatives by the inner cutpoints. OUT both."""
+    R = len(count)
+    for node in range(_COUNT):
+        if count[0, node] == 0.0:  # a location has ratings at all levels, or at none
+            continue
+        f = node / _NODES - _SPAN
+        b, upto, above = cuts[0] - f, 0.0, 0.0
+        for r in range(R):
+            a, below, under = b, upto, above
+            b = cuts[r + 1] - f
+            upto, above = cdf(b), density(b)
+            n = count[r, node]
+            inside = max(upto - below, _LEAST)
+            low, high = under / inside, above / inside
+            if r > 0:
+                slope[r - 1] -= n * low
+                bend[r - 1, r - 1] += n * low * (low - a)
+            if r < R - 1:
+                slope[r] += n * high
+                bend[r, r] += n * high * (high + b)
+            if 0 < r < R - 1:
+                bend[r - 1, r] -= n * low * high
+                bend[r, r - 1] -= n * low * high
+
+
+@njit(nogil=True, cache=True)
+def _solve(A, b):
+    """Replace b by A^-1 b; A is positive definite and is overwritten. OUT A, b."""
+    cholesky(A)
+    solve_lower(A, b)
+    solve_upper(A, b)
+
+
+@njit(nogil=True, cache=True)
+def log_likelihood(count, cuts):
+    """Return the log likelihood of the ratings of one style."""
+    total = 0.0
+    for node in range(_COUNT):
+        if count[0, node] > 0.0:  # a location has ratings at all levels, or at none
+            f = node / _NODES - _SPAN
+            below = 0.0
+            for r in range(len(count)):
+                upto = cdf(cuts[r + 1] - f)
+                total += count[r, node] * math.log(max(upto - below, _LEAST))
+                below = upto
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _in_order(old, new):
+    """Return whether no gap between cutpoints closes: it may shrink to a tenth, or to _GAP."""
+    for r in range(len(old) - 1):
+        if new[r + 1] - new[r] < min(_GAP, 0.1 * (old[r + 1] - old[r])):
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _move_together(count, step, cuts):
+    """Move the cutpoints of all styles by a step, halved until it helps. OUT cuts."""
+    S, R = cuts.shape[0], cuts.shape[1] - 1
+    before, trial = 0.0, cuts.copy()
+    for s in range(S):
+        before += log_likelihood(count[s], cuts[s])
+    share = 1.0
+    for _ in range(_HALVINGS):
+        ordered, after = True, 0.0
+        for s in range(S):
+            trial[s, 1:R] = cuts[s, 1:R] + share * step
+            ordered = ordered and _in_order(cuts[s], trial[s])
+            after += log_likelihood(count[s], trial[s]) if ordered else 0.0
+        if ordered and after > before:
+            cuts[:] = trial
+            return
+        share *= 0.5
+
+
+@njit(nogil=True, cache=True)
+def _move_style(count, mean, basis, shrinkage, cuts):
+    """Move one style's difference from the mean cutpoints inside the basis. OUT cuts."""
+    R, own = len(cuts) - 1, basis @ (cuts[1:-1] - mean)
+    trial = cuts.copy()
+    trial[1:R] = mean
+    for _ in range(_HALVINGS):  # the mean is in order, so a small difference is too
+        start = trial.copy()
+        start[1:R] = mean + own @ basis
+        if _in_order(trial, start):
+            break
+        own *= 0.5
+    slope, bend = np.zeros(R - 1), np.zeros((R - 1, R - 1))
+    add_derivatives(count, start, slope, bend)
+    step = basis @ slope - shrinkage * own
+    A = basis @ bend @ basis.T
+    for d in range(len(own)):
+        A[d, d] += shrinkage
+    _solve(A, step)
+    before = log_likelihood(count, start) - 0.5 * shrinkage * (own * own).sum()
+    cuts[1:R] = start[1:R]
+    for _ in range(_HALVINGS):
+        new = own + step
+        trial[1:R] = mean + new @ basis
+        if _in_order(start, trial):
+            after = log_likelihood(count, trial) - 0.5 * shrinkage * (new * new).sum()
+            if after > before:
+                cuts[1:R] = trial[1:R]
+                return
+        step *= 0.5
+
+
+@njit(nogil=True, cache=True)
+def quadratics(mean):
+    """Return orthonormal functions of rising numbers: constant, linear and quadratic."""
+    basis = np.ones((3, len(mean)))
+    for d in range(3):
         if d > 0:
             basis[d] = basis[d - 1] * mean
         for c in range(d):
             basis[d] -= (basis[d] * basis[c]).sum() * basis[c]
         size = math.sqrt((basis[d] * basis[d]).sum())
         basis[d] /= max(size, 1e-12)
-    for s in range(S):
-        gap = cuts[s, 1 : n + 1] - mean
-        for r in range(n):
-            cuts[s, r + 1] = mean[r]
-        for d in range(3):
-            size = (gap * basis[d]).sum()
-            for r in range(n):
-                cuts[s, r + 1] += size * basis[d, r]
+    return basis
 
 
 @njit(nogil=True, cache=True)

@@ -166,8 +166,7 @@ def cheapest_partners(model, rows, mirror, key, start, stop, window, found, cost
     window: how many blocks are examined per slot. found (OUT): their numbers, the cheapest first,
     -1 if there is none; costs (OUT): the exact costs. `mirror` holds the rows of the other end
     (with one node set: rows itself)."""
-    model, rows = borrow_without_refcount(model), borrow_without_refcount(rows)
-    mirror = borrow_without_refcount(mirror)
+    model, rows, mirror = borrow_without_refcount((model, rows, mirror))
     k, q, few = len(rows.sizes), len(mirror.sizes), found.shape[1]
     one_channel = len(model.signs) == 1  # spares divisions, which take long
     affinity = np.zeros(k)

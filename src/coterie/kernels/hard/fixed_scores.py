@@ -30,11 +30,7 @@ EPSILON = 0.5
 @njit(nogil=True, cache=True)
 def refresh_fixed(model, stats, tables, start, stop):
     """Recompute tables (OUT: slope, lone, join, parts) for the labels start..stop-1."""
-    model, stats, tables = (
-        borrow_without_refcount(model),
-        borrow_without_refcount(stats),
-        borrow_without_refcount(tables),
-    )
+    model, stats, tables = borrow_without_refcount((model, stats, tables))
     counts, sizes, others, _ = stats
     slots, q = len(counts), len(others)
     edges = edge_slots(model, q)
@@ -80,13 +76,9 @@ def plan_moves_fixed(
     model, adjacency, stats, tables, work, labels, other_labels, elements, wanted, gains
 ):
     """Like `scores.plan_moves` with theta fixed: the gain is an estimate of the change of S."""
-    model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
-    stats, tables, work = (
-        borrow_without_refcount(stats),
-        borrow_without_refcount(tables),
-        borrow_without_refcount(work),
+    model, adjacency, stats, tables, work, labels, other_labels = borrow_without_refcount(
+        (model, adjacency, stats, tables, work, labels, other_labels)
     )
-    labels, other_labels = borrow_without_refcount(labels), borrow_without_refcount(other_labels)
     k, q = len(stats.sizes), len(stats.others)
     edges = edge_slots(model, q)
     cost, x = work.cost, work.x

@@ -1,6 +1,7 @@
 """Logarithms of counts: factorials, multisets and restricted partitions of an integer.
 
-Used by `description.py`. Small arguments come from tables, large ones from series.
+Used by `description.py`. Small arguments come from tables, large ones from series. SciPy would take
+0.2 s to load; `tests/kernels/hard/test_special_functions.py` compares with it.
 
     log_factorial(t, n)       log n!
     log_rise(t, n, x)         log (n + x)! - log n!
@@ -17,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.hard.special_functions import dilogarithm, log_factorials
 from coterie.kernels.numba.compile import njit
 
 FACTORIALS = 1 << 16  # entries of the tables of factorials and logarithms
@@ -25,6 +25,7 @@ EXACT = 1024  # partitions of larger integers are approximated
 _GRID = 2048  # points of the asymptotic curve
 _LOW, _HIGH = -7.0, 10.0  # its range, in log(k / sqrt(n)); beyond it the curve is flat
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+_TERMS = 50  # of the series of the dilogarithm: 2^-50 / 50^2 is below the rounding of its sum
 
 
 class CountTables(NamedTuple):
@@ -34,6 +35,33 @@ class CountTables(NamedTuple):
     logs: np.ndarray  # float64: log i, 0 for i = 0
     partitions: np.ndarray  # float64: log q(n, k) at n (n + 1) / 2 + k
     curve: np.ndarray  # float64 (_GRID, 4): two functions of log(k / sqrt(n)) and their slopes
+
+
+def log_factorials(count: int) -> np.ndarray:
+    """Return log i! for i < count.
+
+    >>> log_factorials(4).round(6).tolist()
+    [0.0, 0.0, 0.693147, 1.791759]
+    """
+    return np.array([math.lgamma(i + 1.0) for i in range(count)], np.float64)
+
+
+def dilogarithm(z: np.ndarray) -> np.ndarray:
+    """Return Li2(z), the sum of z^k / k^2, for 0 <= z <= 1.
+
+    Above 1/2 the series converges slowly, and Li2(z) + Li2(1 - z) = pi^2 / 6 - log(z) log(1 - z)
+    gives the value.
+
+    >>> dilogarithm(np.array([0.0, 1.0])).round(6).tolist()
+    [0.0, 1.644934]
+    """
+    is_high = z > 0.5
+    low = np.where(is_high, 1.0 - z, z)
+    series = np.zeros_like(low)
+    for k in range(_TERMS, 0, -1):
+        series = (series + 1.0 / k**2) * low
+    logs = np.log(np.where(low > 0.0, low, 1.0)) * np.log1p(-low)
+    return np.where(is_high, math.pi**2 / 6 - logs - series, series)
 
 
 @cache

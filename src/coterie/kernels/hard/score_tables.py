@@ -209,13 +209,8 @@ def refresh_columns(model, stats, tables, start, stop):
 @njit(nogil=True, cache=True)
 def refresh(model, stats, tables, start, stop):
     """Recompute tables (OUT) for the labels start..stop-1; call refresh_logs first."""
-    refresh_columns(
-        borrow_without_refcount(model),
-        borrow_without_refcount(stats),
-        borrow_without_refcount(tables),
-        start,
-        stop,
-    )
+    model, stats, tables = borrow_without_refcount((model, stats, tables))
+    refresh_columns(model, stats, tables, start, stop)
 
 
 @njit(nogil=True, cache=True)

@@ -247,13 +247,9 @@ def plan_moves(
     """Find the best label (wanted, OUT) of each element and its gain (OUT); stats are fixed.
 
     A negative gain is how much the best other label would lose."""
-    model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
-    stats, tables, work = (
-        borrow_without_refcount(stats),
-        borrow_without_refcount(tables),
-        borrow_without_refcount(work),
+    model, adjacency, stats, tables, work, labels, other_labels = borrow_without_refcount(
+        (model, adjacency, stats, tables, work, labels, other_labels)
     )
-    labels, other_labels = borrow_without_refcount(labels), borrow_without_refcount(other_labels)
     q = len(stats.others)
     work.place[:] = -1
     work.used[0] = 0
@@ -272,13 +268,9 @@ def sweep(model, adjacency, stats, tables, work, labels, other_labels, order, mi
     """Move the nodes of `order` one by one, each to its best label given all moves before it.
 
     labels, stats and tables are IN/OUT. S never rises. Return (moves made, entropy gained)."""
-    model, adjacency = borrow_without_refcount(model), borrow_without_refcount(adjacency)
-    stats, tables, work = (
-        borrow_without_refcount(stats),
-        borrow_without_refcount(tables),
-        borrow_without_refcount(work),
+    model, adjacency, stats, tables, work, labels, other_labels = borrow_without_refcount(
+        (model, adjacency, stats, tables, work, labels, other_labels)
     )
-    labels, other_labels = borrow_without_refcount(labels), borrow_without_refcount(other_labels)
     q = len(stats.others)
     moved, total = 0, 0.0
     for i in range(len(order)):
@@ -300,3 +292,70 @@ def sweep(model, adjacency, stats, tables, work, labels, other_labels, order, mi
         for t in range(m):
             work.x[work.touched[t]] = 0.0
     return moved, total
+
+
+@njit(nogil=True, cache=True)
+def joining_cost(model, stats, x, y):
+    """Return how much S rises if a node with profile x, which is in no block, joins block y."""
+    counts, sizes, others, _ = stats
+    kind, table, q, n = model.kind, model.table, len(others), sizes[y]
+    edges = edge_slots(model, q)
+    one_set = model.layout != TWO_SETS
+    total = 0.0
+    for s in range(edges):
+        d, new = counts[s, y], x[s]
+        j = s % q
+        if (d == 0.0 and new == 0.0) or (one_set and j == y):
+            continue
+        m = others[j]
+        change = widen(kind, d, n * m, m) + gain(kind, table, d, (n + 1.0) * m, new)
+        total += model.signs[s // q] * change
+    if one_set:
+        new = x[y] + (x[q + y] if model.layout == TWO_WAY else 0.0)
+        pairs, more = inner_pairs(model, n), new_inner_pairs(model, n)
+        total += widen(kind, counts[y, y], pairs, more)
+        total += inner_gain(kind, table, counts[y, y], pairs + more, new)
+        if kind == PLAIN:
+            total -= gain(PLAIN, table, counts[edges, y], 0.0, x[edges])
+    return total
+
+
+@njit(nogil=True, cache=True)
+def apply_moves(
+    model, adjacency, stats, labels, other_labels, elements, wanted, min_size, checked, x, touched
+):
+    """Give elements[i] the label wanted[i], one after another; stats and labels are IN/OUT.
+
+    A move that would leave its block with fewer than `min_size` nodes is skipped. `checked`: so is
+    one that does not lower S any more. A plan is made against fixed statistics, so that threads can
+    share the work, and two of its moves may conflict; checked moves never raise S. Return (moves
+    made, entropy gained by checked moves)."""
+    moved, gained = 0, 0.0
+    q = len(stats.others)
+    for i in range(len(elements)):
+        fetch_ahead(adjacency, other_labels, elements, i)
+        v = elements[i]
+        a, b = labels[v], wanted[i]
+        if a == b or stats.sizes[a] - 1.0 < min_size:
+            continue
+        m = profile(model, adjacency, other_labels, q, v, x, touched)
+        shift(model, stats, a, -1.0, x, touched, m)
+        better = 0.0
+        if checked:
+            better = joining_cost(model, stats, x, a) - joining_cost(model, stats, x, b)
+        if not checked or better > MIN_GAIN:
+            labels[v] = b
+            moved += 1
+            gained += better
+        shift(model, stats, labels[v], 1.0, x, touched, m)
+        for t in range(m):
+            x[touched[t]] = 0.0
+    return moved, gained
+
+
+@njit(nogil=True, cache=True)
+def mark_neighbours(adjacency, elements, marked):
+    """Set marked[u] (IN/OUT) for every neighbour u of the elements."""
+    for v in elements:
+        for e in range(adjacency.indptr[v], adjacency.indptr[v + 1]):
+            marked[adjacency.indices[e]] = True

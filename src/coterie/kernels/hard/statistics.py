@@ -169,29 +169,3 @@ def shift(model, stats, a, sign, x, touched, m):
             counts[(1 - channel) * q + a, j] += sign * x[s]
         elif j != a:
             counts[a, j] += sign * x[s]
-
-
-@njit(nogil=True, cache=True)
-def apply_moves(
-    model, adjacency, stats, labels, other_labels, elements, wanted, min_size, x, touched
-):
-    """Give elements[i] the label wanted[i], one after another; stats and labels are IN/OUT.
-
-    A move that would leave its block with fewer than `min_size` nodes is skipped. Return the
-    number of moves made."""
-    moved = 0
-    q = len(stats.others)
-    for i in range(len(elements)):
-        fetch_ahead(adjacency, other_labels, elements, i)
-        v = elements[i]
-        a, b = labels[v], wanted[i]
-        if a == b or stats.sizes[a] - 1.0 < min_size:
-            continue
-        m = profile(model, adjacency, other_labels, q, v, x, touched)
-        shift(model, stats, a, -1.0, x, touched, m)
-        shift(model, stats, b, 1.0, x, touched, m)
-        labels[v] = b
-        for t in range(m):
-            x[touched[t]] = 0.0
-        moved += 1
-    return moved

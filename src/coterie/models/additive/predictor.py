@@ -12,7 +12,12 @@ from coterie.base.array_checks import ArrayError, check_array
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.kernels.additive.fold_in import factor_moments
-from coterie.kernels.additive.predict import Samples, explanations, item_similarities
+from coterie.kernels.additive.predict import (
+    Samples,
+    explanations,
+    influences,
+    item_similarities,
+)
 from coterie.models.additive.predict import (
     only_users,
     pair_distributions,
@@ -25,10 +30,14 @@ from coterie.models.additive.side_information import SideInformation
 from coterie.models.rating_model import (
     Contribution,
     GroupPair,
+    OwnRating,
     RatingPredictor,
     Source,
     check_scale,
 )
+
+_OWN_RATINGS = 5  # named in an explanation
+_SAMPLES_EXPLAINED = 24  # with which the influence of ratings is computed, at most
 
 
 class FeatureShares(NamedTuple):
@@ -71,6 +80,11 @@ class AdditivePredictor(RatingPredictor):
     @property
     def n_items(self) -> int:
         return int(self.samples.item_labels.shape[1])
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The lowest and the highest rating that is on the scale."""
+        return self.scale.limits
 
     def levels(self, ratings: np.ndarray) -> np.ndarray:
         return self.scale.levels(ratings).astype(np.int64)
@@ -125,8 +139,8 @@ class AdditivePredictor(RatingPredictor):
             return replace(self, samples=samples, user_side=side)
         return replace(self, samples=samples, item_side=side)
 
-    def contributions(self, user: int, item: int) -> list[Contribution]:
-        """Return the middle of the scale, offsets, taste, and each partition of each chain.
+    def contributions(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
+        """Return the middle of the scale, offsets, taste, and partitions whose groups act.
 
         The groups of a partition are those that the user and the item are in most often.
         """
@@ -135,12 +149,14 @@ class AdditivePredictor(RatingPredictor):
         offsets = np.zeros(4)
         terms: list[Contribution] = []
         for chain in range(chains):
-            own = np.flatnonzero(self.chain_of_sample == chain)
-            begin, end = int(own[0]), int(own[-1]) + 1
+            of_chain = np.flatnonzero(self.chain_of_sample == chain)
+            begin, end = int(of_chain[0]), int(of_chain[-1]) + 1
             shares = explanations(self.samples, self.values, user, item, begin, end)
             shares /= end - begin
             offsets += shares[:4] / chains
             for s in range(partitions):
+                if not shares[4 + s]:  # a chain without groups
+                    continue
                 i = np.bincount(self.samples.user_labels[begin:end, user, s]).argmax()
                 j = np.bincount(self.samples.item_labels[begin:end, item, s]).argmax()
                 groups = GroupPair(int(i), int(j), chain, s)
@@ -154,8 +170,9 @@ class AdditivePredictor(RatingPredictor):
         for_item = self._from_features(user, item, of_user=False)
         of_user -= for_user.offset
         of_item -= for_item.offset
-        of_taste -= for_user.taste + for_item.taste
-        taste = [Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
+        ratings = self._own_ratings(user, item, own) if of_taste else []
+        of_taste -= for_user.taste + for_item.taste + sum(term.share for term in ratings)
+        taste = [*ratings, Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
         return [
             Contribution(Source.BASELINE, 1.0, middle),
             Contribution(Source.USER, 1.0, of_user),
@@ -164,6 +181,27 @@ class AdditivePredictor(RatingPredictor):
             *for_item.terms,
             *taste,
             *terms,
+        ]
+
+    def _own_ratings(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
+        """Return what the most important ratings of the user add by way of the factors."""
+        if not len(own.others) or self.user_side.is_cold(user):
+            return []
+        rows = np.unique(np.linspace(0, len(self.chain_of_sample) - 1, _SAMPLES_EXPLAINED))
+        levels = own.levels.astype(np.int64)
+        shares, excess = influences(
+            self.samples, self.values, user, item, own.others, levels, rows.astype(np.int64)
+        )
+        most = np.argsort(-np.abs(shares), kind="stable")[:_OWN_RATINGS]
+        return [
+            Contribution(
+                Source.RATING,
+                1.0,
+                float(shares[e]),
+                own=OwnRating(int(own.others[e]), float(self.values[levels[e]]), excess[e] > 0),
+            )
+            for e in most
+            if own.others[e] != item and shares[e]
         ]
 
     def _from_features(self, user: int, item: int, *, of_user: bool) -> FeatureShares:

@@ -55,6 +55,14 @@ class RatingScale(NamedTuple):
         )
         return cls(means, (values[inner - 1] + values[inner]) / 2)
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The lowest and the highest rating; of grouped ratings, one group more on both sides."""
+        values, bounds = self.values, self.bounds
+        if np.array_equal(bounds, (values[1:] + values[:-1]) / 2):
+            return float(values[0]), float(values[-1])
+        return float(2 * values[0] - values[1]), float(2 * values[-1] - values[-2])
+
     def levels(self, ratings: object) -> np.ndarray:
         """Return the level of each rating, uint8."""
         return np.searchsorted(self.bounds, np.asarray(ratings, np.float64)).astype(np.uint8)

@@ -40,7 +40,7 @@ from coterie.models.hard.description.choice import (
 )
 from coterie.models.hard.description.comparison import ComparedModel, compare_models
 from coterie.models.hard.description.directed_weighted import DIRECTED, cell_data
-from coterie.models.hard.description.fit import DescriptionRun
+from coterie.models.hard.description.fit import Described, DescriptionRun
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.k_means import merging_start
 from coterie.models.hard.posterior import PosteriorSamples, sample_partitions
@@ -415,12 +415,21 @@ class BlockModel(HardClustering):
         n_blocks, labels = self._choose_number(job)
         self._minimise_entropy(job, n_blocks, labels if self._settings().is_best else None)
         assert isinstance(job.objective, BlockObjective)
-        self.description_length_ = description_length_of_result(job.objective, self._sides())
+        self.description_length_ = description_length_of_result(
+            self.model, job.objective, job.data, self._sides()
+        )
 
     def _choose_number(self, job: FitJob) -> tuple[tuple[int, ...], Labels]:
         """Return the numbers of blocks with the shortest description, and labels to start from."""
         fit = job.state
-        if fit.chosen is None:
+        if fit.chosen is None and is_described(self.model, job.data):
+            found, lengths = self._shortest(job)
+            fit.chosen = ChosenBlocks(
+                (max(found.n_blocks, 1),), (found.labels,), _by_number(lengths)
+            )
+            save_fit(job.file, fit)
+        elif fit.chosen is None:
+            assert isinstance(job.objective, BlockObjective)
             tried = auto_k.choose(
                 job.objective,
                 rng=fit.rng,
@@ -428,16 +437,19 @@ class BlockModel(HardClustering):
                 min_block_size=self.min_block_size,
                 callback=job.callback,
             )
-            lengths = {c.n_blocks: c.description_length for c in tried}
-            fit.chosen = ChosenBlocks(tried[0].n_blocks, tried[0].labels, lengths)
+            fit.chosen = ChosenBlocks(
+                tried[0].n_blocks,
+                tried[0].labels,
+                {c.n_blocks: c.description_length for c in tried},
+            )
             save_fit(job.file, fit)
         self.description_lengths_ = fit.chosen.lengths
         return fit.chosen.n_blocks, fit.chosen.labels
 
-    def _describe(self, job: FitJob) -> None:
-        """Find the shortest description and set the fitted attributes."""
+    def _shortest(self, job: FitJob) -> tuple[Described, dict[int, float]]:
+        """Return the shortest description, and the shortest per number of blocks."""
         assert isinstance(job.objective, BlockObjective)
-        found, lengths = choose_description(
+        return choose_description(
             self.model,
             job.objective,
             job.data,
@@ -450,10 +462,14 @@ class BlockModel(HardClustering):
             weights=self.weight_model,
             n_blocks=self.n_blocks,
         )
+
+    def _describe(self, job: FitJob) -> None:
+        """Find the shortest description and set the fitted attributes."""
+        found, lengths = self._shortest(job)
         if self.nested:
             self.levels_ = list(found.levels)
         self.model_, self.interrupted_ = found.objective, found.interrupted
-        self.description_lengths_ = {(k,): length for k, length in lengths.items()}
+        self.description_lengths_ = _by_number(lengths)
         self.description_length_ = found.length
         score = self._settings().move_score
         final = objective_for(self._edge_model(), job.data, score, job.engine)
@@ -473,6 +489,11 @@ class BlockModel(HardClustering):
             self.entropy_ = entropy
             self.block_weights_ = mean_weights(job.data, found.labels)
         self.run_entropies_ = [entropy]
+
+
+def _by_number(lengths: dict[int, float]) -> dict[tuple[int, ...], float]:
+    """Return lengths by the number of blocks per side."""
+    return {(k,): length for k, length in lengths.items()}
 
 
 class _SearchedBlockModel(BlockModel):

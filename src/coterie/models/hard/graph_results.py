@@ -53,6 +53,7 @@ class GraphResults(Estimator):
 
     graph_: Graph | None
     labels_: Any
+    interrupted_: bool
     block_edges_: np.ndarray
     centers_: np.ndarray
 
@@ -296,7 +297,7 @@ class GraphResults(Estimator):
             self._graph(),
             self.labels_,
             facts.model,
-            chosen=facts.blocks_chosen,
+            chosen=facts.blocks_chosen and not self.interrupted_,
             nested=bool(facts.levels),
         )
 

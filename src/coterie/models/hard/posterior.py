@@ -23,6 +23,7 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.lazy_modules import scipy_optimize, scipy_sparse
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
+from coterie.base.renderers import NotebookView
 from coterie.base.special_functions import gammaln
 from coterie.data import Graph
 from coterie.engine import Engine, running_engine
@@ -82,8 +83,8 @@ class Mode(NamedTuple):
         return len(np.unique(self.labels))
 
 
-@dataclass(frozen=True)
-class PosteriorSamples:
+@dataclass(frozen=True, repr=False)
+class PosteriorSamples(NotebookView):
     """Partitions, or hierarchies, drawn from the posterior of a block model.
 
     Attributes
@@ -102,6 +103,11 @@ class PosteriorSamples:
     levels_: tuple[np.ndarray, ...]
     best_: tuple[np.ndarray, ...]
     traces_: dict[str, np.ndarray]
+
+    def __repr__(self) -> str:
+        samples, nodes = self.labels_.shape
+        agree = "agree" if self.chains_agree else "disagree"
+        return f"<PosteriorSamples: {samples:,} partitions of {nodes:,} nodes, chains {agree}>"
 
     @property
     def labels_(self) -> np.ndarray:

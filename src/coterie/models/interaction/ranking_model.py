@@ -112,7 +112,7 @@ class FittedInteractions:
         out = np.zeros((pairs.seen.shape[0], self.n_items))
         for weight, place, component in self.components(target):
             out += weight * unit_scale(component.scores(pairs[place]))
-        out[np.diff(pairs.seen.indptr) == 0] = self.popular(target)
+        out[~out.any(axis=1)] = self.popular(target)
         return out
 
     def prepared_for_requests(self) -> Self:
@@ -121,13 +121,11 @@ class FittedInteractions:
 
     def scores_of_one(self, own: tuple[np.ndarray, np.ndarray], target: str) -> np.ndarray:
         """Return what `scores` returns for one user; `own` are the items seen and those liked."""
-        if not len(own[0]):
-            return self.popular(target)
         out = np.zeros(self.n_items)
         for weight, place, component in self.components(target):
             scores = component.scores_of_one(own[place])
             out += weight * (scores / (scores.std() or 1))
-        return out
+        return out if out.any() else self.popular(target)
 
     def contributions(self, pairs: Pairs, item: int, target: str) -> np.ndarray:
         """Return how much each of one user's items adds to the score of an item: one per item."""
@@ -141,8 +139,13 @@ class FittedInteractions:
     def user_similarity(self, pairs: Pairs, user: int) -> np.ndarray:
         """Return the cosine between the factors of every user and those of one user."""
         vectors = [part.users(own) for part, own in zip(self.factors, pairs, strict=False)]
-        unit = [v / np.maximum(np.sqrt((v**2).sum(axis=1, keepdims=True)), 1e-300) for v in vectors]
+        unit = [_unit_rows(v) for v in vectors]
         return np.asarray(sum(v @ v[user] for v in unit) / len(unit))
+
+    def item_similarity(self, item: int) -> np.ndarray:
+        """Return the cosine of each item's factors with those of one item, over all targets."""
+        unit = [_unit_rows(part.items) for part in self.factors]
+        return np.asarray(sum(v @ v[item] for v in unit) / len(unit))
 
     def with_items(self, users_of_items: Pairs, pairs: Pairs, n_users: int) -> Self:
         """Return a model with items added.
@@ -193,6 +196,12 @@ class FittedInteractions:
             )
             factors.append(Factors.from_arrays(_part(arrays, f"{name}.factors."), n_items))
         return cls(tuple(regressions), tuple(factors), weights, popularity)
+
+
+def _unit_rows(vectors: np.ndarray) -> np.ndarray:
+    """Return rows of length 1; rows of zeros stay."""
+    length = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
+    return np.asarray(vectors / np.maximum(length, 1e-300))
 
 
 def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

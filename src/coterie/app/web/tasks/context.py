@@ -1,7 +1,8 @@
-"""What every task uses: its settings, its folder, progress, and parts of reports as JSON."""
+"""What every task uses: its settings, its folder, progress, and what was assumed."""
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 import warnings
@@ -11,20 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coterie.base.errors import AssumptionWarning
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.progress import Progress
-from coterie.report.page import Figure, Page, Section
-from coterie.report.tables import write_table
 
+NO_RESULT = "stopped before there was a first result; start again, and give it more time"
 _LEAST_SECONDS = 0.1  # between two reports
 # Stages without a state to keep
 _BEFORE_A_RESULT = (
     "compiling",
     "merging",
     "choosing",
-    "ranking: choosing weights",
-    "ranking: fitting",
 )
 
 
@@ -36,6 +34,9 @@ class TaskContext:
     folder: Path
     send: Callable[[JsonObject], None]
     stop: threading.Event = field(default_factory=threading.Event)  # keep the best result so far
+    earlier: Path | None = None  # the folder of an unfinished result, which this task continues
+    restarted: bool = False  # after a stop that the search did not notice in time
+    searching: bool = False  # there is something to stop
     remarks: list[str] = field(default_factory=list)
     _last: float = 0.0
     _stage: str = ""
@@ -69,6 +70,27 @@ class TaskContext:
         self.progress(Progress(text, done, total))
 
     @contextmanager
+    def search(self) -> Iterator[None]:
+        """Mark what a stop ends within seconds; the rest of a task describes what was found."""
+        self.searching = True
+        try:
+            yield
+        finally:
+            self.searching = False
+
+    def kept(self, name: str) -> Path:
+        """Return a file from which the task can go on, copied from an unfinished result."""
+        own = self.folder / name
+        if self.earlier is not None and not own.exists() and (self.earlier / name).exists():
+            shutil.copy(self.earlier / name, own)
+        return own
+
+    def require_result(self, exists: bool) -> None:
+        """Raise an error if the task was stopped before there was a result to describe."""
+        if self.restarted and not exists:
+            raise InputError(NO_RESULT)
+
+    @contextmanager
     def remembered_remarks(self) -> Iterator[None]:
         """Collect what the library assumed or cleaned."""
         with warnings.catch_warnings():
@@ -81,34 +103,3 @@ class TaskContext:
 
             warnings.showwarning = show  # type: ignore[assignment]
             yield
-
-
-def figure_json(figure: Figure) -> JsonObject:
-    """Return a chart with its title, caption and table."""
-    table = figure.chart.table
-    return {
-        "title": figure.title,
-        "svg": figure.chart.svg,
-        "caption": figure.caption,
-        "wide": figure.wide,
-        "table": str(write_table(table)) if table.rows else "",
-    }
-
-
-def section_json(section: Section) -> JsonObject:
-    """Return a section of a report."""
-    return {
-        "title": section.title,
-        "lead": section.lead,
-        "figures": [figure_json(figure) for figure in section.figures],
-        "tables": [
-            {"title": panel.title, "table": str(write_table(panel.table)), "caption": panel.caption}
-            for panel in section.tables
-        ],
-        "notes": list(section.notes),
-    }
-
-
-def sections_json(page: Page) -> list[JsonObject]:
-    """Return the sections of a report that have content."""
-    return [section_json(section) for section in page.sections if section]

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext, section_json
+from coterie.app.web.tasks.context import TaskContext
 from coterie.app.web.tasks.spreadsheet import write_csv
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -18,7 +18,7 @@ from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.report.charts import standalone
 from coterie.report.charts.network import network_drawing
 from coterie.report.cluster_report import compose
-from coterie.report.page import write
+from coterie.report.page import parts_html, write
 
 _SHOWN_FACTS = {  # and their names on the page; the report has all
     "nodes": "nodes",
@@ -40,7 +40,16 @@ def explore(context: TaskContext) -> JsonObject:
     model: HardClustering = BlockModel(settings["objective"], rng=0)
     if blocks != "auto":
         model = GeneralizedKMeans(int(blocks), objective=settings["objective"], rng=0)
-    model.fit(graph, callback=context.progress_of_fit)
+    checkpoint = context.kept("search.checkpoint")
+    context.require_result(checkpoint.exists())
+    with context.search():
+        model.fit(
+            graph,
+            callback=context.progress_of_fit,
+            checkpoint=checkpoint,
+            checkpoint_every=1,
+            resume=True,
+        )
     context.stage("drawing")
     name = settings["name"]
     labels = np.asarray(model.labels_)
@@ -56,10 +65,14 @@ def explore(context: TaskContext) -> JsonObject:
     (files / "picture.svg").write_text(standalone(drawing.svg, name), encoding="utf-8")
     listed = _members(graph, labels)
     (files / "blocks.json").write_text(json.dumps(listed), encoding="utf-8")
-    sections = [section_json(section) for section in page.sections if section]
+    sections = parts_html(page)
+    network = f"{graph.n_nodes:,} nodes with {graph.n_edges:,} connections"
+    number = f"{len(listed):,} {'block' if len(listed) == 1 else 'blocks'}"
     return {
-        "verdict": f"The {graph.n_nodes:,} nodes with {graph.n_edges:,} connections form "
-        f"{len(listed):,} {'block' if len(listed) == 1 else 'blocks'}.",
+        "verdict": f"The search was stopped before it was finished. Its best division of the "
+        f"{network} so far has {number}."
+        if model.interrupted_
+        else f"The {network} form {number}.",
         "facts": [
             [_SHOWN_FACTS[fact.name], fact.value, fact.note.removeprefix("nats; ")]
             for fact in page.facts
@@ -68,7 +81,7 @@ def explore(context: TaskContext) -> JsonObject:
         "blocks": [[block["block"], block["size"]] for block in listed],
         "sections": sections[:2],
         "more": sections[2:],
-        "interrupted": bool(model.interrupted_),
+        "unfinished": bool(model.interrupted_),
     }
 
 

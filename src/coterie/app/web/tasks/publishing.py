@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import zipfile
@@ -19,21 +20,18 @@ from coterie.anonymize.output.release_folder import (
     plan_folders,
     staged_folder,
 )
-from coterie.anonymize.policy import Policy, PolicyDecision
+from coterie.anonymize.policy import Policy
 from coterie.anonymize.private.draw import draw_graphs
 from coterie.anonymize.private.node_list import declared_ids, on_node_list
 from coterie.anonymize.private.sketch import PrivateSketch
-from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.settings_search import SettingsSearch, Trial
-from coterie.anonymize.utility.release_utility import Utility
-from coterie.app.web.tasks.context import TaskContext, sections_json
+from coterie.app.web.tasks.context import TaskContext
 from coterie.base.errors import InputError
-from coterie.base.json_values import JsonObject
-from coterie.base.number_text import figure, percent
+from coterie.base.json_values import JsonObject, json_value
 from coterie.base.progress import Progress
 from coterie.data import Graph
 from coterie.data.readers import read_graph
-from coterie.report import release_report, sketch_report
+from coterie.report import sketch_report
 
 _SHARES_OF_BLOCKS = (1.0, 0.5, 2.0, 0.25)
 _FACTORS_OF_CLASSES = (1, 2, 4)
@@ -57,7 +55,9 @@ def frontier(context: TaskContext) -> JsonObject:
             f"{2 * policy.min_class_size}",
             remedy="publish figures instead of the network, or use a larger network",
         )
-    points: list[JsonObject] = []
+    kept = context.kept("points.json")
+    points: list[JsonObject] = json.loads(kept.read_text("utf-8")) if kept.exists() else []
+    context.require_result(bool(points))
 
     def attempt(setting: tuple[int, int]) -> Trial:
         blocks, class_size = setting
@@ -72,16 +72,29 @@ def frontier(context: TaskContext) -> JsonObject:
         release = Anonymizer(
             blocks, min_class_size=class_size, policy=replace(policy, releases=0), rng=0
         ).release(graph, callback=report, suggest=False)
-        point = {"blocks": blocks, "min_class_size": class_size, **_outcome(release)}
+        point = json_value({"blocks": blocks, "min_class_size": class_size, **_outcome(release)})
         points.append(point)
+        kept.write_text(json.dumps(points), encoding="utf-8")
         context.send({"event": "point", "point": point})
-        return Trial(release.refused, len(point["not_kept"]), point["communities"])
+        return _trial(point)
 
     search = SettingsSearch(attempt)
-    with suppress(KeyboardInterrupt):  # a stop was requested; there is at least one point
+    for point in points:  # tried before a stop
+        search.trials[point["blocks"], point["min_class_size"]] = _trial(point)
+        context.send({"event": "point", "point": point})
+    # A stop was requested if this is interrupted; there is at least one point.
+    with suppress(KeyboardInterrupt), context.search():
         search.run(settings, enough=lambda _: context.stop_requested)
-    recommended = None if search.best is None else settings.index(search.best)
-    return {"points": points, "recommended": recommended, "of": len(settings)}
+    return {
+        "points": points,
+        "recommended": None if search.best is None else settings.index(search.best),
+        "of": len(settings),
+        "unfinished": len(points) < len(settings),
+    }
+
+
+def _trial(point: JsonObject) -> Trial:
+    return Trial(point["refused"], len(point["not_kept"]), point["communities"])
 
 
 def policy_of(settings: JsonObject) -> Policy:
@@ -107,62 +120,36 @@ def _settings_to_try(graph: Graph, policy: Policy) -> list[tuple[int, int]]:
 
 def _outcome(release: Release) -> JsonObject:
     """Return what the page shows about a release or a trial."""
-    return {
+    utility, risk = release.utility, release.risk
+    attacks = [] if risk is None else risk.attacks.comparisons()
+    rows: list[JsonObject] = [
+        {
+            "name": attack.label,
+            "found": attack.found,
+            "luck": round(attack.expected or 0.0, 1),
+            "naive": attack.naive,
+            "thinned": attack.deleted_10,
+        }
+        for attack in attacks
+    ]
+    shown: JsonObject = {
         "refused": release.refused,
         "reasons": release.reasons,
-        "limits": _limits(release.decision),
-        "communities": 0.0
-        if release.utility is None
-        else min(1.0, max(0.0, release.utility.communities.foreign_share)),
-        "not_kept": ["nothing could be drawn"]
-        if release.utility is None
-        else release.utility.not_kept,
-        "measures": [] if release.utility is None else _measures(release.utility),
-        **_risk(release.risk),
+        "limits": release.decision.limits,
+        "smallest": 0 if risk is None else risk.class_size.smallest,
+        "worst": max(rows, key=lambda row: row["found"] - row["luck"], default=None),
+        "attacks": rows,
     }
-
-
-def _limits(decision: PolicyDecision) -> list[JsonObject]:
-    rows: list[JsonObject] = []
-    for limit in decision.limits:
-        shown = percent if limit.percent else figure
-        sign = "at least" if limit.at_least else "at most"
-        rows.append(
-            {
-                "label": limit.label,
-                "value": shown(limit.value),
-                "limit": f"{sign} {shown(limit.limit)}",
-                "holds": limit.holds,
-                "note": limit.note,
-            }
-        )
-    return rows
-
-
-def _measures(utility: Utility) -> list[list[str]]:
-    rows = []
-    for declared, before, after in measured(utility.original, utility.published):
-        shown = percent if declared.percent else figure
-        rows.append([declared.label, shown(before), shown(after)])
-    return rows
-
-
-def _risk(risk: Risk | None) -> JsonObject:
-    """Return the smallest class, and each attack next to its controls."""
-    if risk is None:
-        return {"smallest": 0, "worst": None, "attacks": []}
-    attacks: list[JsonObject] = [
-        {
-            "name": comparison.label,
-            "found": comparison.found,
-            "luck": round(comparison.expected or 0.0, 1),
-            "naive": comparison.naive,
-            "thinned": comparison.deleted_10,
-        }
-        for comparison in risk.attacks.comparisons()
-    ]
-    worst = max(attacks, key=lambda row: row["found"] - row["luck"], default=None)
-    return {"smallest": risk.class_size.smallest, "worst": worst, "attacks": attacks}
+    if utility is None:
+        return shown | {"communities": 0.0, "not_kept": ["nothing could be drawn"], "measures": []}
+    return shown | {
+        "communities": min(1.0, max(0.0, utility.communities.foreign_share)),
+        "not_kept": utility.not_kept,
+        "measures": [
+            (figure.label, figure.percent, before, after)
+            for figure, before, after in measured(utility.original, utility.published)
+        ],
+    }
 
 
 def release(context: TaskContext) -> JsonObject:
@@ -184,7 +171,6 @@ def release(context: TaskContext) -> JsonObject:
     private = _private_folder(settings)
     made.write(folder, private=private, inputs=[settings["path"]])
     result["private"] = str(private or made.private_folder(folder))
-    result["sections"] = sections_json(release_report.compose(made.summary))
     _pack(folder, context.folder)
     return result
 

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.app.web.tasks.context import TaskContext, figure_json
+from coterie.app.web.tasks.context import TaskContext
 from coterie.base.errors import CoterieError, InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import Graph, Ratings
+from coterie.data.column_roles import RATING_WORDS, ROLE_OF, plain_name
 from coterie.data.readers import read_graph, read_ratings
 from coterie.data.table import ReadOptions, first_rows, read_table
 from coterie.data.text_fields import is_quantity
-from coterie.data.text_layout import RATING_WORDS, ROLE_OF, plain_name
 from coterie.data.writers import write_table
 from coterie.report.charts import Chart, bars, histogram
-from coterie.report.page import Figure
+from coterie.report.page import Figure, figure_html
 
 NETWORK, RATINGS = "network", "ratings"
 _SAMPLE_ROWS = 200
@@ -164,7 +164,7 @@ def _describe_graph(graph: Graph) -> JsonObject:
         ],
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
-        "figures": [figure_json(Figure("How many connections the nodes have", chart))],
+        "figure": figure_html(Figure("How many connections the nodes have", chart)),
     }
 
 
@@ -201,5 +201,5 @@ def _describe_ratings(ratings: Ratings) -> JsonObject:
         "users": ratings.n_users,
         "items": ratings.n_items,
         "ratings": len(ratings),
-        "figures": [figure_json(Figure("How often each rating was given", chart))],
+        "figure": figure_html(Figure("How often each rating was given", chart)),
     }

@@ -24,13 +24,12 @@ from coterie.kernels.hard.score_tables import (
     refresh,
     refresh_logs,
 )
-from coterie.kernels.hard.scores import Workspace, plan_moves, sweep, workspace
+from coterie.kernels.hard.scores import Workspace, apply_moves, plan_moves, sweep, workspace
 from coterie.kernels.hard.statistics import (
     TWO_SETS,
     TWO_WAY,
     Adjacency,
     BlockModel,
-    apply_moves,
     count,
 )
 from coterie.models.hard.costs.block_state import BlockState, planning_workspace, restored_order
@@ -173,9 +172,23 @@ class BlockObjective:
         """Move the elements to the wanted labels; return the number of moves made."""
         if self.workers is not None and not self.sides:
             return self.workers.apply(self.model, state, side, elements, wanted, min_block_size)
+        return self.make_moves(state, side, elements, wanted, min_block_size, checked=False)[0]
+
+    def make_moves(
+        self,
+        state: BlockState,
+        side: int,
+        elements: np.ndarray,
+        wanted: np.ndarray,
+        min_block_size: int,
+        *,
+        checked: bool,
+    ) -> tuple[int, float]:
+        """Make moves with rows of this process, `checked` only those that still lower S; return
+        (moves made, entropy gained by checked moves)."""
         buffer = self._buffers(state, side, 1)[0]
         other = len(self.sides) - 1 - side
-        moved = apply_moves(
+        moved, gained = apply_moves(
             self.model,
             self.sides[side],
             state.stats(side),
@@ -184,10 +197,11 @@ class BlockObjective:
             elements,
             wanted,
             float(min_block_size),
+            checked,
             buffer.x,
             buffer.touched,
         )
-        return int(moved)
+        return int(moved), float(gained)
 
     def sweep(
         self, state: BlockState, side: int, order: np.ndarray, min_block_size: int = 0

@@ -26,8 +26,8 @@ from coterie.models.hard.description.fit import (
     undirected_data,
 )
 from coterie.models.hard.label_tools import renumber, renumber_sides
-from coterie.models.hard.search.block_sizes import enlarge_small
-from coterie.models.hard.search.description_length import description_length
+from coterie.models.hard.search.agglomerate import enlarge_small
+from coterie.models.hard.search.auto_k import description_length
 from coterie.models.hard.weight_models import COUNTS
 
 MODELS = ("degree-corrected", "simple", "communities")  # what `objective="auto"` chooses from
@@ -186,19 +186,17 @@ def description_length_by(
     """Return the function that computes the description length of labels by a model."""
 
     def length(labels: np.ndarray) -> float:
-        if name in MODELS:  # "communities" has a length of its own
-            return undirected_data(name, objective.sides[0]).length(labels)
-        if name in DIRECTED:
-            return cell_data(graph, name).length(labels)
-        return description_length_of_result(objective, (labels,))
+        return description_length_of_result(name, objective, graph, (labels,))
 
     return length
 
 
-def description_length_of_result(objective: BlockObjective, labels: Labels) -> float:
-    """Return the description length of labels for any block objective."""
-    weights = objective.sides[0].weights
-    whole = objective.name == "weighted" and bool((weights == np.floor(weights)).all())
-    if objective.name in MODELS or whole:
-        return undirected_data(objective.name, objective.sides[0]).length(labels[0])
+def description_length_of_result(
+    name: str, objective: BlockObjective, data: Any, labels: Labels
+) -> float:
+    """Return the description length of labels by any model."""
+    if name in DIRECTED:
+        return cell_data(data, name).length(labels[0])
+    if is_described(name, data):
+        return undirected_data(name, objective.sides[0]).length(labels[0])
     return description_length(objective, *renumber_sides(labels))

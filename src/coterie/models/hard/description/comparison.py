@@ -11,6 +11,7 @@ import numpy as np
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState, as_generator
+from coterie.base.renderers import NotebookView
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.models.hard.costs import make_objective
@@ -57,13 +58,22 @@ class ComparedModel:
         return f"{self.odds:.3g}" if self.difference < _SMALLEST_ODDS else "< 1e-300"
 
 
+class ModelComparison(NotebookView, list[ComparedModel]):
+    """Models of one graph, the shortest description first; a notebook shows a table."""
+
+    def __repr__(self) -> str:
+        best = self[0]
+        blocks = f"{best.n_blocks:,} block" + "s" * (best.n_blocks != 1)
+        return f"<ModelComparison: {best.model} with {blocks} is the shortest of {len(self)}>"
+
+
 def compare_models(
     graph: Graph,
     *,
     rng: RandomState = 0,
     engine: str | Engine = "local",
     callback: Callback = silent,
-) -> list[ComparedModel]:
+) -> ModelComparison:
     """Describe a graph by several models, the shortest description first.
 
     All descriptions are of the same data, the graph as an undirected multigraph, so their
@@ -85,8 +95,8 @@ def compare_models(
 
     Returns
     -------
-    list of ComparedModel
-        One entry per model.
+    ModelComparison
+        A list with one `ComparedModel` per model, the shortest description first.
 
     Examples
     --------
@@ -121,7 +131,7 @@ def compare_models(
             best, _ = choose_description(name, objective, graph, run, nested=nested)
             found.append((label, best.n_blocks, best.length))
     shortest = min(length for _, _, length in found)
-    return [
+    return ModelComparison(
         ComparedModel(name, k, length, length - shortest, math.exp(shortest - length))
         for name, k, length in sorted(found, key=lambda row: row[2])
-    ]
+    )

@@ -16,7 +16,7 @@ from coterie.kernels.hard.description_state import NEVER
 from coterie.kernels.hard.statistics import Adjacency
 from coterie.models.hard.costs.block_objective import BlockObjective
 from coterie.models.hard.costs.interface import Labels
-from coterie.models.hard.description.nested import fit_hierarchy, nested_length
+from coterie.models.hard.description.nested import HierarchyFit, nested_length
 from coterie.models.hard.description.search import FLAT, DescriptionSearch, Strategy, Trail
 from coterie.models.hard.description.state import KINDS, DescriptionData, multigraph, start_state
 from coterie.models.hard.label_tools import renumber
@@ -173,20 +173,21 @@ def nested_description(name: str, objective: BlockObjective, run: DescriptionRun
         empty = np.zeros(0, np.int32)
         return Described(name, empty, 0.0, [], True, levels=(empty,))
     start, saver = merged_singles(objective, _first_blocks(objective), run)
-    found = fit_hierarchy(kind, graph, start, rng=run.rng, callback=run.callback, saver=saver)
+    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback))
+    fit.fit(saver)
+    levels, length = fit.best.levels, fit.best.length
     one = [np.zeros(n, np.int32), np.zeros(1, np.int32)]
-    if nested_length(kind, graph, one) < found.length:
-        found.levels, found.length = one, nested_length(kind, graph, one)
-    nodes = [found.levels[0]]
-    for groups in found.levels[1:]:
+    if nested_length(kind, graph, one) < length:
+        levels, length = one, nested_length(kind, graph, one)
+    nodes = [levels[0]]
+    for groups in levels[1:]:
         nodes.append(groups[nodes[-1]])
-    shown = [z for z in nodes if z.max() > 0] or nodes[:1]
     return Described(
         name,
         nodes[0],
-        found.length,
-        found.history,
-        found.locally_optimal,
-        found.interrupted,
-        tuple(shown),
+        length,
+        fit.trail.history,
+        fit.best.locally_optimal,
+        fit.interrupted,
+        tuple(z for z in nodes if z.max() > 0) or (nodes[0],),
     )

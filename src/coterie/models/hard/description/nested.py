@@ -25,7 +25,7 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.base.progress import Callback, Iteration, silent
+from coterie.base.progress import Iteration, silent
 from coterie.kernels.hard.description_state import Multigraph
 from coterie.models.hard.description.search import TRIED, DescriptionSearch, Trail
 from coterie.models.hard.description.state import (
@@ -45,18 +45,6 @@ _HOPE = 1e-2  # the second start is given up if it is longer by a larger share a
 _CUT_LEVEL = 2.0  # ratio of the numbers of blocks of two levels of its first pass
 _MOST_CUT = 6_000  # blocks that the second start may have: the block matrix is dense
 _SINGLES = 1200  # blocks up to which a level is fitted from single blocks
-
-
-@dataclass
-class Hierarchy:
-    """Labels per level: levels[0] of nodes, levels[l] of the groups of level l - 1; the last
-    level has one group."""
-
-    levels: list[np.ndarray]
-    length: float
-    history: list[Iteration]
-    locally_optimal: bool = False  # no single move of a node to any block shortens it
-    interrupted: bool = False
 
 
 def nested_length(kind: ModelKind, graph: Multigraph, levels: list[np.ndarray]) -> float:
@@ -371,44 +359,30 @@ class _Parts:
         check_labels((self.pieces,), (n,))
 
 
-def fit_hierarchy(
-    kind: ModelKind,
-    graph: Multigraph,
-    start: np.ndarray,
-    *,
-    rng: Generator,
-    callback: Callback = silent,
-    saver: SearchSaver | None = None,
-) -> Hierarchy:
-    """Return the shortest hierarchy found; the flat search begins with the blocks `start`."""
-    saver = saver or SearchSaver()
-    parts = saver.take(_Parts) or _Parts(renumber(start))
-    with saver.errors():
-        parts.check(len(graph.degrees))
-    fit = _HierarchyFit(kind, graph, rng, Trail(callback), parts)
-    interrupted = False
-    try:
-        fit.run(saver.inside(lambda: parts))
-    except KeyboardInterrupt:
-        interrupted = True
-    best = fit.best
-    history = fit.trail.history
-    return Hierarchy(best.levels, best.length, history, best.locally_optimal, interrupted)
+class HierarchyFit:
+    """The parts of the search one after the other; the flat one begins with the blocks `start`.
 
+    `best` has the shortest hierarchy found: labels per level, levels[0] of nodes, levels[l] of the
+    groups of level l - 1; the last level has one group."""
 
-@dataclass
-class _HierarchyFit:
-    """The parts of the search one after the other."""
-
-    kind: ModelKind
-    graph: Multigraph
-    rng: Generator
-    trail: Trail
-    parts: _Parts
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, kind: ModelKind, graph: Multigraph, start: np.ndarray, rng: Generator, trail: Trail
+    ) -> None:
+        self.kind, self.graph, self.rng, self.trail = kind, graph, rng, trail
+        self.parts = _Parts(renumber(start))
         self.best = self._search()
+        self.interrupted = False
+
+    def fit(self, saver: SearchSaver) -> None:
+        """Search until nothing helps, or until Ctrl-C."""
+        self.parts = saver.take(_Parts) or self.parts
+        with saver.errors():
+            self.parts.check(len(self.graph.degrees))
         self._show(self.parts.pieces)
+        try:
+            self.run(saver.inside(lambda: self.parts))
+        except KeyboardInterrupt:
+            self.interrupted = True
 
     def _search(self) -> NestedSearch:
         return NestedSearch(self.kind, self.graph, self.rng, self.trail)

@@ -31,7 +31,6 @@ from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description_pieces import move_pieces
 from coterie.kernels.hard.description_state import COUNTS, NEVER, TWO_DENSITIES
 from coterie.kernels.hard.description_sweeps import (
     Reach,
@@ -208,8 +207,11 @@ class DescriptionSearch:
                 self.keep()
                 at.phase, at.floor = _OVERSHOOT, self.overshoot_floor()
         elif at.phase == _OVERSHOOT:
+            before = self.best_length
             if not self.overshoot_level(at.floor):
                 at.phase = _PERTURB
+            elif self.best_length < before:  # the merges were worth it: go on from here
+                at.floor = min(at.floor, self.overshoot_floor())
         elif at.phase == _PERTURB:
             if at.perturbed > 0:
                 at.idle = 0 if self.best_length < at.before - 1e-6 else at.idle + 1
@@ -468,7 +470,7 @@ class DescriptionSearch:
         order = self.rng.permutation(np.flatnonzero(state.blocks.sizes > 1))
         key = stream_keys(self.rng, 1)[0]
         before = self._marks()
-        made, change = move_pieces(*state.arguments, order, key, _PIECE_TRIES)
+        made, change = moves.move_pieces(*state.arguments, order, key, _PIECE_TRIES)
         self.length += change
         self._mark_changed(before)
         return int(made)

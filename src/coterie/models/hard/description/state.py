@@ -30,7 +30,7 @@ from coterie.kernels.hard.description_state import (
 )
 from coterie.kernels.hard.log_counts import count_tables
 from coterie.models.hard.label_tools import renumber
-from coterie.models.hard.search.description_length import log_choose, log_multisets
+from coterie.models.hard.search.auto_k import log_choose, log_multisets
 from coterie.models.hard.weight_models import WeightModel, no_weights
 
 

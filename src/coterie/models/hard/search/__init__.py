@@ -4,13 +4,11 @@ A search is a function `run(task, ...) -> SearchResult`. It keeps the best label
 so an interrupt (Ctrl-C) ends it with a result instead of an error.
 
     runs.py                all runs of a fit, with checkpoints
-    trail.py               the best clustering so far: kept, reported, saved
     paper.py               Algorithms 4 and 5 of Prost & Yoon
-    best.py                merge, move, perturb; `restarts.py` does it for points
-    agglomerate.py         merge blocks level by level (kernels/hard/agglomerate.py)
-    checked_moves.py       move elements until no move helps (kernels/hard/checked_moves.py)
-    auto_k.py              choose the number of blocks by `description_length.py`
-    block_sizes.py         enforce a minimum block size
+    best.py                merge, move, perturb; restarts for points
+    agglomerate.py         merge blocks level by level; enforce a minimum block size
+    checked_moves.py       move elements until no move helps
+    auto_k.py              choose the number of blocks by description length
 """
 
 from __future__ import annotations

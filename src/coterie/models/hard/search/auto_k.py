@@ -1,4 +1,17 @@
-"""Choose the number of blocks with the shortest description (`description_length.py`).
+"""Choose the number of blocks with the shortest description: ratings, likes, fractional weights.
+
+The entropy S falls with every additional block, so it cannot choose their number. The description
+length is the information needed to restore the data: the block of each element, the block matrix,
+and the data given both. Each part is the logarithm of a number of equally likely possibilities
+(the microcanonical form of the integrated likelihood, Peixoto), so there is nothing to tune:
+
+    labels    log n + log C(n-1, k-1) + log n!/(n_1! … n_k!), per side
+    likes     log of the ways to distribute E likes over B cells, C(B+E-1, E); then
+              log C(D_ij, d_ij) per cell
+    ratings   log C(d+R-1, R-1) d!/(d_1! … d_R!) per cell
+    weights   as likes, but distributed over the pairs of a cell one by one: log D^W / W! per cell
+
+All other data have a search that minimises their description itself (`models/hard/description/`).
 
 Merging single elements passes through every number of blocks. These levels, without any moves,
 show where to expect the shortest description. From twice as many blocks the search goes down
@@ -8,20 +21,23 @@ around the best number, trying the middle of the gaps above and below it.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from coterie.base.errors import InputError
 from coterie.base.progress import Callback, Progress, silent
+from coterie.base.special_functions import gammaln
 from coterie.engine import Engine
+from coterie.kernels.hard.cell_costs import PLAIN
+from coterie.kernels.hard.sparse_rows import SparseRows
+from coterie.kernels.hard.statistics import TWO_SETS
 from coterie.models.hard.costs.block_objective import BlockObjective
-from coterie.models.hard.costs.interface import Labels, Objective
+from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.label_tools import renumber_sides
-from coterie.models.hard.search.agglomerate import Merging, agglomerate
+from coterie.models.hard.search.agglomerate import Merging, agglomerate, rows_of
 from coterie.models.hard.search.checked_moves import settle
-from coterie.models.hard.search.description_length import description_length
 
 _ABOVE = 2.0  # moves start at this many times the number that merging alone suggests
 _LEVEL = 1.3  # ratio of the numbers of blocks of two levels
@@ -39,7 +55,7 @@ class Candidate(NamedTuple):
 
 
 def choose(
-    objective: Objective,
+    objective: BlockObjective,
     *,
     rng: Generator,
     engine: Engine,
@@ -50,19 +66,13 @@ def choose(
 
     The labels of a candidate can start a search.
 
+    >>> from coterie.data import Ratings
     >>> from coterie.engine import LocalEngine
-    >>> from coterie.data.generators import planted_partition
-    >>> from coterie.models.hard.costs import simple
-    >>> graph, _ = planted_partition(300, 3, mean_degree=20)
-    >>> tried = choose(simple(graph), rng=np.random.default_rng(0), engine=LocalEngine(1))
-    >>> tried[0].n_blocks
-    (3,)
+    >>> from coterie.models.hard.costs import likes
+    >>> objective = likes(Ratings.from_arrays([0, 1, 2, 3], [0, 0, 1, 1], [1, 1, 1, 1]))
+    >>> choose(objective, rng=np.random.default_rng(0), engine=LocalEngine(1))[0].n_blocks
+    (1, 1)
     """
-    if not isinstance(objective, BlockObjective):
-        raise InputError(
-            f'`n_blocks="auto"` does not support `objective="{objective.name}"`',
-            remedy="give a number of blocks: points have no description length without a scale",
-        )
     search = _Search(objective, rng, engine, min_block_size, callback)
     search.descend()
     chosen = None
@@ -170,6 +180,61 @@ class _Search:
                 self.tried[key] = here
         self.callback(Progress("choosing", len(self.tried), note=f"{found}: {length:,.1f} nats"))
         return here
+
+
+def description_length(
+    objective: BlockObjective, labels: Labels, n_blocks: tuple[int, ...]
+) -> float:
+    """Return the description length in nats; labels 0..n_blocks-1 must all be in use.
+
+    >>> from coterie.data import Ratings
+    >>> from coterie.models.hard.costs import likes
+    >>> objective = likes(Ratings.from_arrays([0, 0, 1], [0, 1, 1], [1, 1, 1]))
+    >>> one = description_length(objective, (np.zeros(2, np.int32),) * 2, (1, 1))
+    >>> round(one - 2 * math.log(2), 6) == round(math.log(4), 6)  # three of four pairs
+    True
+    """
+    rows = rows_of(objective, labels, n_blocks, 0)
+    total: float = sum(_labels(np.bincount(z)) for z in labels) + objective.constant
+    two = objective.model.layout == TWO_SETS
+    others = rows_of(objective, labels, n_blocks, 1).sizes if two else rows.sizes
+    if objective.model.kind == PLAIN:
+        return total + _ratings(rows, len(objective.model.signs), others)
+    k, q, r = n_blocks[0], len(others), np.repeat(np.arange(n_blocks[0]), np.diff(rows.indptr))
+    once = slice(None) if two else rows.slots >= r
+    r, j, d = r[once], rows.slots[once], rows.values[once]
+    total += float(log_multisets(k * q if two else k * (k + 1) // 2, d.sum()))
+    if two:
+        return total + float(log_choose(rows.sizes[r] * others[j], d).sum())
+    D = np.where(r == j, 0.5 * (rows.sizes[r] - 1.0), others[j]) * rows.sizes[r]
+    return total + float((d * np.log(D) - gammaln(d + 1)).sum())
+
+
+def _labels(sizes: np.ndarray) -> float:
+    """Return the length of the labels of one side."""
+    n, k = sizes.sum(), len(sizes)
+    ways = gammaln(n + 1) - gammaln(sizes + 1).sum() + log_choose(n - 1, k - 1)
+    return float(ways) + math.log(n)
+
+
+def _ratings(rows: SparseRows, channels: int, others: np.ndarray) -> float:
+    """Return the length of ratings; the last channel counts all ratings, the others one level."""
+    together = rows.slots >= (channels - 1) * len(others)
+    d, each = rows.values[together], rows.values[~together]
+    ways = gammaln(d + 1).sum() - gammaln(each + 1).sum()
+    return float(ways + log_multisets(channels - 1, d).sum())
+
+
+def log_multisets(kinds: np.ndarray | int, n: np.ndarray | float) -> np.ndarray:
+    """Return the log of the number of ways to distribute n things over `kinds` cells."""
+    return log_choose(np.asarray(n, np.float64) + kinds - 1, n)
+
+
+def log_choose(n: np.ndarray | float, k: np.ndarray | float) -> np.ndarray:
+    """Return log C(n, k)."""
+    n, k = np.asarray(n, np.float64), np.asarray(k, np.float64)
+    ways: np.ndarray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return ways
 
 
 def _replaced(sides: tuple[Any, ...], side: int, value: Any) -> tuple[Any, ...]:

@@ -13,25 +13,26 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from coterie.base.progress import Progress, silent
+from coterie.base.progress import Iteration, Progress, silent
 from coterie.models.hard.costs.block_objective import BlockObjective
-from coterie.models.hard.costs.interface import Labels
+from coterie.models.hard.costs.interface import Labels, Objective
 from coterie.models.hard.description import search as description
 from coterie.models.hard.description.state import KINDS, multigraph, start_state
 from coterie.models.hard.label_tools import renumber, renumber_sides
-from coterie.models.hard.saved_search import SearchSaver, check_labels
-from coterie.models.hard.search import SearchResult, SearchTask, restarts
-from coterie.models.hard.search.agglomerate import agglomerate
-from coterie.models.hard.search.block_sizes import enlarge_small
+from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
+from coterie.models.hard.search import SearchResult, SearchTask
+from coterie.models.hard.search.agglomerate import agglomerate, enlarge_small
 from coterie.models.hard.search.checked_moves import settle
-from coterie.models.hard.search.trail import Trail
+from coterie.models.hard.search.paper import random_labels
 
 _ABOVE = 1.5  # moves start at this many times the requested number of blocks
 _LEVEL = 1.25  # ratio of the numbers of blocks of two levels
@@ -49,10 +50,73 @@ _SPLIT_PATIENCE = (
 )
 _SPLIT_BLOCKS = 1000  # blocks above which tables of twice as many would be too large
 _REPORTED = 20_000  # elements from which levels of merges are reported: they take seconds
+_RESTARTS = 10  # of points
 _PATIENCE = 8  # stop after this many perturbations in a row without improvement
 Result = tuple[Labels, float, int]  # labels, entropy, moves made
 # phases of a run
 _FIRST, _REPAIR, _SPLIT, _PERTURB = "first descent", "repair", "split", "perturb"
+
+
+@dataclass
+class TrailPoint:
+    """What is needed to continue a search: the best clustering so far, and the history."""
+
+    phase: str  # of the search
+    labels: Labels = ()
+    entropy: float = math.inf
+    converged: bool = False  # the descent to these labels
+    history: list[Iteration] = field(default_factory=list)
+    idle: int = 0  # steps in a row without improvement
+
+    def check(self, objective: Objective, n_blocks: tuple[int, ...]) -> None:
+        """Raise ArrayError if the content of a file does not fit the data."""
+        if self.labels or self.history:
+            check_labels(self.labels, objective.n_elements, n_blocks)
+            entropy = objective.entropy(objective.start(self.labels, n_blocks))
+            check_close("entropy", self.entropy, entropy)
+
+
+class Trail:
+    """A search on its way; it continues from the point that the saver has."""
+
+    def __init__(
+        self,
+        task: SearchTask,
+        saver: SearchSaver,
+        *,
+        total: int,
+        phase: str = "",
+        first_of_equals: bool = False,
+    ) -> None:
+        self.at = saver.take(TrailPoint) or TrailPoint(phase)
+        with saver.errors():
+            self.at.check(task.objective, task.n_blocks)
+        self.saver, self.callback, self.total = saver, task.callback, total
+        self.first_of_equals = first_of_equals
+        self.began = time.perf_counter()
+        if self.at.history:
+            self.began -= self.at.history[-1].seconds
+
+    def add(self, labels: Labels, entropy: float, moved: int, converged: bool = False) -> None:
+        """Record one clustering and report it."""
+        at, done = self.at, len(self.at.history) + 1
+        if entropy < at.entropy or (entropy == at.entropy and not self.first_of_equals):
+            at.labels, at.entropy, at.converged = labels, entropy, converged
+        at.history.append(Iteration(done, time.perf_counter() - self.began, entropy, moved))
+        self.callback(Progress("fit", done, self.total, entropy, f"best {at.entropy:,.1f}"))
+
+    def point(self) -> TrailPoint:
+        """Return what is needed to continue."""
+        return self.at
+
+    def save(self) -> None:
+        """Save the search if that is due."""
+        self.saver.save(self.point)
+
+    def result(self, converged: bool, interrupted: bool = False) -> SearchResult:
+        """Return the best clustering with the history."""
+        at = self.at
+        return SearchResult(at.labels, at.entropy, at.history, converged, interrupted)
 
 
 def run(task: SearchTask, saver: SearchSaver | None = None) -> SearchResult:
@@ -65,7 +129,7 @@ def run(task: SearchTask, saver: SearchSaver | None = None) -> SearchResult:
     """
     objective, saver = task.objective, saver or SearchSaver()
     if not isinstance(objective, BlockObjective):
-        return restarts.run(task, saver)
+        return run_restarts(task, saver)
     max_iter, tol = task.settings.max_iter, task.settings.tol
     trail = Trail(task, saver, total=max_iter, phase=_FIRST)
     at = trail.at
@@ -108,6 +172,45 @@ def run(task: SearchTask, saver: SearchSaver | None = None) -> SearchResult:
         if not at.history:
             raise
         return trail.result(converged=False, interrupted=True)
+
+
+def run_restarts(task: SearchTask, saver: SearchSaver) -> SearchResult:
+    """Keep the best of several descents, for objectives that cannot merge blocks (points):
+    sequential exact sweeps (Hartigan's algorithm) from several starts.
+
+    The first start is `task.start` if given; the others are random. Every descent ends locally
+    optimal unless it needs more than `max_iter` sweeps. An entry of the history is one descent."""
+    objective, n_blocks, settings = task.objective, task.n_blocks, task.settings
+    trail = Trail(task, saver, total=_RESTARTS, first_of_equals=True)
+    at, interrupted = trail.at, False
+    try:
+        while len(at.history) < _RESTARTS:
+            labels = None if at.history else task.start
+            if labels is None:
+                least = settings.min_block_size
+                labels = random_labels(objective.n_elements, n_blocks, task.rng, least)
+            state = objective.start(labels, n_blocks)
+            moved, finished = _descend(task, state)
+            trail.add(state.labels, objective.entropy(state), moved, finished)
+            trail.save()
+    except KeyboardInterrupt:
+        if not at.history:
+            raise
+        interrupted = True
+    return trail.result(at.converged, interrupted)
+
+
+def _descend(task: SearchTask, state: Any) -> tuple[int, bool]:
+    """Sweep until nothing moves; return (moves made, whether the last sweep moved nothing)."""
+    total, least = 0, task.settings.min_block_size
+    for _ in range(task.settings.max_iter):
+        moved = 0
+        for side, n in enumerate(task.objective.n_elements):
+            moved += task.objective.sweep(state, side, task.rng.permutation(n), least)[0]
+        if moved == 0:
+            return total, True
+        total += moved
+    return total, False
 
 
 def perturbed(labels: Labels, rng: Generator) -> Labels:

@@ -1,10 +1,11 @@
 """Move elements until no move helps: threads plan batches, and every move is checked when made.
 
-Kernel: `kernels/hard/checked_moves.py`. The first pass visits every element, later passes only
-those with a neighbour that moved. When these do not move any more, a pass visits the elements that
-were close to moving when they were last scored (only in large graphs, and only if the result has
-to be locally optimal: elsewhere it saves nothing). When these do not move either, a pass over all
-elements decides: if no element moves, the clustering is locally optimal as Prost & Yoon define it.
+Kernel: `apply_moves` in `kernels/hard/scores.py`. The first pass visits every element, later passes
+only those with a neighbour that moved. When these do not move any more, a pass visits the elements
+that were close to moving when they were last scored (only in large graphs, and only if the result
+has to be locally optimal: elsewhere it saves nothing). When these do not move either, a pass over
+all elements decides: if no element moves, the clustering is locally optimal as Prost & Yoon define
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.engine import Engine
-from coterie.kernels.hard.checked_moves import apply_checked_moves, mark_neighbours
+from coterie.kernels.hard.scores import mark_neighbours
 from coterie.models.hard.costs.block_objective import BlockObjective
 from coterie.models.hard.costs.block_state import BlockState
 
@@ -98,31 +99,8 @@ def _pass(
         wanted, gains[batch] = objective.plan_moves(state, side, batch, engine, score="exact")
         before = state.labels[side][batch]
         moving = wanted != before
-        gained += _apply(objective, state, side, batch[moving], wanted[moving], min_block_size)
+        gained += objective.make_moves(
+            state, side, batch[moving], wanted[moving], min_block_size, checked=True
+        )[1]
         movers.append(batch[state.labels[side][batch] != before])
     return np.concatenate(movers), gained
-
-
-def _apply(
-    objective: BlockObjective,
-    state: BlockState,
-    side: int,
-    elements: np.ndarray,
-    wanted: np.ndarray,
-    min_block_size: int,
-) -> float:
-    """Make the moves that still lower S; return the entropy gained."""
-    slots = len(state.counts[side])
-    _, gained = apply_checked_moves(
-        objective.model,
-        objective.sides[side],
-        state.stats(side),
-        state.labels[side],
-        state.labels[len(state.labels) - 1 - side],
-        elements,
-        wanted,
-        float(min_block_size),
-        np.zeros(slots),
-        np.empty(slots, np.int64),
-    )
-    return float(gained)
