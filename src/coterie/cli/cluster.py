@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit, write_page
+from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit
 from coterie.cli.reading import ANYTHING, load_data, parse_blocks, refuse_report_of_shards
 from coterie.cli.session import Session, command, spell_options
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from coterie.data.foreign import TableColumns
+    from coterie.models.agreement import KnownLabels
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
     from coterie.models.hard.graph_results import ClusteringFacts
@@ -162,7 +163,7 @@ class Further:
     samples: PosteriorSamples | None = None
     compared: list[ComparedModel] = field(default_factory=list)
     links: list[tuple[Any, Any, float]] = field(default_factory=list)  # absent, and probable
-    agreement: Agreement | None = None  # with known blocks
+    agreement: KnownLabels | None = None
 
 
 class OutputFiles(NamedTuple):
@@ -193,6 +194,7 @@ def _write_files(
         draw(model, data, title=name).save(files.picture)
     if files.report is not None:
         from coterie.report.cluster_report import render
+        from coterie.report.pdf import write_page
 
         page = render(
             model,
@@ -202,8 +204,9 @@ def _write_files(
             spell=spell_options,
             samples=further.samples,
             compared=further.compared,
+            truth=further.agreement,
         )
-        write_page(files.report, page)
+        write_page(page, files.report)
 
 
 def _show(
@@ -229,7 +232,8 @@ def _show(
         session.show(_how_to_fit(further.compared[0]))
     result = {**counts, "objective": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
-        result |= asdict(further.agreement)
+        a = further.agreement
+        result |= {"compared": len(a.nodes), "ari": a.ari, "ami": a.ami}
     result["explanation"] = explanation
     if further.links:
         keys = ("source", "target", "probability")
@@ -262,7 +266,7 @@ def _further_rows(facts: ClusteringFacts, further: Further) -> list[tuple[str, s
         rows.append(("modes", f"{modes} blocks"))
     if further.agreement is not None:
         a = further.agreement
-        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)"
+        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({len(a.nodes):,} nodes compared)"
         rows.append(("truth", text))
     for place, (source, target, probability) in enumerate(further.links[:_LINKS_SHOWN]):
         text = f"{source} - {target} (probability {probability:.3g})"
@@ -331,15 +335,6 @@ class Truth(NamedTuple):
     blocks: np.ndarray
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """The agreement of the blocks with known ones."""
-
-    compared: int
-    ari: float
-    ami: float
-
-
 def _require_graph(data: Any) -> None:
     """Refuse to predict links of ratings, or of a graph that is not in memory."""
     from coterie.data import Graph
@@ -375,15 +370,13 @@ def _read_truth(path: Path, data: Any) -> Truth:
     return Truth(nodes[nodes >= 0], np.asarray(table["block"])[nodes >= 0])
 
 
-def _agreement(model: HardClustering, known: Truth) -> Agreement:
-    from coterie.models.agreement import adjusted_mutual_information, adjusted_rand
+def _agreement(model: HardClustering, known: Truth) -> KnownLabels:
+    from coterie.models import agreement
 
     found = model.labels_[known.nodes]
-    return Agreement(
-        compared=len(known.nodes),
-        ari=adjusted_rand(found, known.blocks),
-        ami=adjusted_mutual_information(found, known.blocks),
-    )
+    ari = agreement.adjusted_rand(found, known.blocks)
+    ami = agreement.adjusted_mutual_information(found, known.blocks)
+    return agreement.KnownLabels(known.nodes, known.blocks, ari, ami)
 
 
 def _labels_table(

@@ -372,8 +372,8 @@ CATALOGUE = {
     "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
     "plot": writes(
-        "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
-        "a picture: FILE.svg or FILE.png.",
+        "Draw the network (above 50,000 nodes its blocks), the convergence and the block matrix as "
+        "a picture: FILE.svg, FILE.png or FILE.pdf.",
         "FILE.svg",
     ),
     "policy": reads(
@@ -425,7 +425,11 @@ CATALOGUE = {
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
-    "report": writes("Write a report to open in a browser.", "FILE.html"),
+    "report": writes(
+        "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
+        "Chromium, Chrome or Edge).",
+        "FILE.html",
+    ),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."
     ),
