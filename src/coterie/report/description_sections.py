@@ -127,13 +127,12 @@ def _confidence(samples: PosteriorSamples, labels: np.ndarray, graph: Graph) -> 
         label="Confidence",
     )
     section.figures = confidence_charts(samples)
-    modes = [
-        [number, mode.n_blocks, mode.weight, mode.description_length]
-        for number, mode in enumerate(samples.modes(), 1)
-    ]
     section.tabulate(
         ["mode", "blocks", "share of samples", "nats"],
-        modes,
+        [
+            [number, mode.n_blocks, mode.weight, mode.description_length]
+            for number, mode in enumerate(samples.modes(), 1)
+        ],
         title="Distinct explanations among the samples",
     )
     section.tabulate(
