@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from coterie.models.agreement import KnownLabels
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.description.sampling import PosteriorSamples
     from coterie.models.hard.graph_results import ClusteringFacts
+    from coterie.models.hard.posterior import PosteriorSamples
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
@@ -38,7 +38,7 @@ Examples:
 """
 
 
-_SAMPLED = ("simple", "degree-corrected", "communities", "auto")  # objectives of --samples
+_TWO_SIDES = ("ratings", "binomial", "likes")  # objectives without --samples
 
 
 @command(reads=ANYTHING)
@@ -107,17 +107,17 @@ def run(
             report=report,
         )
     from coterie.engine.sharded_data import ShardedGraph
-    from coterie.models.hard.description.sampling import sample_partitions
+    from coterie.models.hard.posterior import sample_partitions
     from coterie.report.picture import check_picture_path
 
     if plot is not None:
         check_picture_path(plot)
     count = parse_blocks(blocks)
     saving = checkpoint_arguments(checkpoint, resume)
-    if samples and (count == "nested" or objective not in _SAMPLED):
+    if samples and objective in _TWO_SIDES:
         raise InputError(
-            f"--samples does not support --blocks {blocks} with --objective {objective}",
-            remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
+            f"--samples does not support --objective {objective}",
+            remedy="leave it out: only partitions of graphs are sampled",
         )
     model = _make_model(
         count,
@@ -151,10 +151,13 @@ def run(
         here = running if engine == "local" else "local"
         further = Further()
         if samples:
+            facts = model.facts()
             further.samples = sample_partitions(
                 data,
-                model.labels_,
-                model.facts().model,
+                facts.levels or [model.labels_],
+                facts.model,
+                weights=weights,
+                nested=bool(facts.levels),
                 n_samples=samples,
                 rng=session.seed,
                 engine=here,
@@ -305,7 +308,10 @@ def _further_rows(facts: ClusteringFacts, further: Further) -> list[tuple[str, s
         drawn = further.samples
         sure = f"{100 * drawn.confidence_.mean():.1f} % on average"
         agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
-        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})"))
+        worth = f"worth {drawn.effective_size_:.0f} independent samples"
+        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f}, {worth})"))
+        modes = ", ".join(f"{m.n_blocks:,} ({100 * m.weight:.0f} %)" for m in drawn.modes())
+        rows.append(("modes", f"{modes} blocks"))
     if further.agreement is not None:
         a = further.agreement
         text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({len(a.nodes):,} nodes compared)"
@@ -330,6 +336,15 @@ def _samples_json(drawn: PosteriorSamples) -> JsonObject:
         "mean_confidence": float(drawn.confidence_.mean()),
         "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
         "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
+        "effective_size": drawn.effective_size_,
+        "modes": [
+            {
+                "weight": mode.weight,
+                "blocks": mode.n_blocks,
+                "description_length": mode.description_length,
+            }
+            for mode in drawn.modes()
+        ],
     }
 
 
@@ -423,7 +438,8 @@ def _labels_table(
         for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
         if samples is not None:
-            table["confidence"] = samples.confidence_
+            for level, sure in enumerate(samples.level_confidence_):
+                table[f"confidence_level_{level}" if level else "confidence"] = sure
         return table
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),

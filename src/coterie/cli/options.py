@@ -457,8 +457,9 @@ CATALOGUE = {
     ),
     "samples": count("Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30)."),
     "samples@cluster": count(
-        "Draw N partitions from the posterior in each of two chains, to see how certain the "
-        "blocks are: adds the column confidence to --out and a section to --report. 0: none.",
+        "Draw N partitions (or hierarchies) from the posterior, in four chains together, to see "
+        "how certain the blocks are: adds the column confidence to --out and a section to "
+        "--report. 0: none.",
         least=0,
     ),
     "samples@soft": count(
