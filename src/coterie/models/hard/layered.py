@@ -43,7 +43,6 @@ from coterie.models.declaration import (
 from coterie.models.foreign_data import as_graph
 from coterie.models.hard.costs import make_objective
 from coterie.models.hard.description.fit import DescriptionRun, shortest_description
-from coterie.models.hard.description.sampling import aligned
 from coterie.models.hard.description.search import DescriptionSearch, Trail
 from coterie.models.hard.description.state import (
     DescriptionData,
@@ -52,6 +51,7 @@ from coterie.models.hard.description.state import (
     start_state,
 )
 from coterie.models.hard.label_tools import renumber
+from coterie.models.hard.posterior import aligned
 
 _MODELS = ("degree-corrected", "simple")
 _ROUNDS = 4  # of choosing partitions and fitting groups
