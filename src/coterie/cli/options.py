@@ -385,6 +385,10 @@ CATALOGUE = {
         "a picture: FILE.svg, FILE.png or FILE.pdf.",
         "FILE.svg",
     ),
+    "point": Option(
+        "Use the noisy answers as they are in every draw, instead of drawing the true answers from "
+        "what the noise leaves open."
+    ),
     "policy": reads(
         "TOML file with the limits of the privacy policy, in a table [limits] (default: built-in "
         "limits). Example: --policy strict.toml",
@@ -416,6 +420,11 @@ CATALOGUE = {
         "Folder for the private files of releases; never publish it (default: private/ in the "
         "state folder, see COTERIE_STATE).",
         "DIR",
+    ),
+    "purpose": Option(
+        "Which questions get most of epsilon; the guarantee is the same.",
+        names=("--for",),
+        choices="balanced degrees communities clustering",
     ),
     "published": argument("The published graph to attack.", "PUBLISHED"),
     "published@compare": argument("The graph to compare with it.", "PUBLISHED"),
