@@ -23,9 +23,9 @@ from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import MODELS, SavedModel
 
-# 4 added features, 5 small arrays; older interaction models are fitted again from the ratings
+# 4 added features and the interaction model, which is fitted from the ratings of older files; 5
+# has small arrays
 FORMAT = 5
-_INTERACTIONS_FROM = 5
 OLDEST_FORMAT = 2
 _KIND = array_file.FileKind(
     key="coterie",
@@ -127,8 +127,7 @@ def _state(
     if not isinstance(level, int) or not 0 <= level <= len(predictor.values):
         raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
     state = FittedState(source, predictor, table, users, items, level)
-    arrays = _part(tensors, "interactions.")
-    if arrays and header["format"] >= _INTERACTIONS_FROM:
+    if arrays := _part(tensors, "interactions."):
         return replace(state, interactions=FittedInteractions.from_arrays(arrays, len(items)))
     return state
 
