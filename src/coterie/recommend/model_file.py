@@ -57,7 +57,10 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "parameters": _plain_parameters(state.model.get_params()),
         "format": FORMAT,
         "liked_level": state.liked_level,
+        "fitted_ratings": state.fitted_ratings,
     }
+    if state.placed_with is not None:
+        tensors["table.placed_with"] = _small(state.placed_with, int(state.placed_with.max()) + 1)
     content = array_file.to_bytes(_KIND, header, tensors)
     with atomic_write(path, "wb") as file:
         file.write(content)
@@ -126,7 +129,22 @@ def _state(
     level = header.get("liked_level", liked_level(predictor.values, table))
     if not isinstance(level, int) or not 0 <= level <= len(predictor.values):
         raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
-    state = FittedState(source, predictor, table, users, items, level)
+    fitted_ratings = header.get("fitted_ratings", len(table.users))
+    placed_with = tensors.get("table.placed_with")
+    if placed_with is not None:
+        placed_with = check_array("placed", _wide(placed_with), np.int64, (len(items),), low=0)
+    if not isinstance(fitted_ratings, int) or fitted_ratings < 0:
+        raise InputError(f"holds an invalid number of ratings: {fitted_ratings!r}", path=path)
+    state = FittedState(
+        source,
+        predictor,
+        table,
+        users,
+        items,
+        level,
+        fitted_ratings=fitted_ratings,
+        placed_with=placed_with,
+    )
     if arrays := _part(tensors, "interactions."):
         return replace(state, interactions=FittedInteractions.from_arrays(arrays, len(items)))
     return state
