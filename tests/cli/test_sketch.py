@@ -104,7 +104,7 @@ def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:
         ({"epsilon": "20"}, "--allow-large-epsilon"),
         ({"nodes": "4"}, "not in the node list"),
         ({"nodes": "ids.txt"}, "ids.txt: no such file"),
-        ({"out": "missing/g.sketch"}, "folder does not exist"),
+        ({"out": "missing/g.sketch"}, "there is no folder"),
         ({"out": "g.txt", "nodes": "8"}, "also an input"),
         ({"dataset": "a/b"}, "not a possible name"),
     ],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import sys
 from dataclasses import replace
+=======
+>>>>>>> main
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coterie.base.errors import InputError, PolicyRefusedError
-from coterie.base.json_values import JsonObject, as_json
+from coterie.base.json_values import JsonObject
 from coterie.cli.measure_tables import counted, share_text, show_features, show_measures
 from coterie.cli.network_input import load_network
 from coterie.cli.reading import ANYTHING
@@ -127,8 +130,7 @@ def run(
         result["private"] = str(folders.private) if written else None
         result["seconds"] = seconds()
     if not written:
-        if session.json:
-            sys.stdout.write(as_json(result) + "\n")
+        session.answer(result)
         raise PolicyRefusedError([*release.reasons, *suggestions])
     _print_release(session, release, out, private or folders.private, research_truth)
     return result

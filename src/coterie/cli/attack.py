@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from coterie.anonymize.attacks.suite import AttackSuiteResult
 
 
-@command(reads=ANYTHING)
+@command(reads=ANYTHING, answers=True)
 def run(
     session: Session,
     original: str,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from coterie.anonymize.utility.full_measures import FullComparison
 
 
-@command(unused=("seed",), reads=ANYTHING)
+@command(unused=("seed",), reads=ANYTHING, answers=True)
 def run(
     session: Session,
     original: str,

@@ -23,7 +23,7 @@ _OPTIONAL = ("distributed", "networkx", "igraph", "pandas", "polars", "sklearn",
 EXAMPLES = "Example: coterie doctor --json > doctor.json"
 
 
-@command(unused=("seed",))
+@command(unused=("seed",), answers=True)
 def run(session: Session) -> JsonObject:
     """Check the installation and print versions.
 

@@ -96,7 +96,9 @@ class FitOutcome:
         ]
         if facts is not None and self.length is not None:
             how = "with the number of blocks given"
-            if facts.blocks_chosen:
+            if model.interrupted_:
+                how = "interrupted; a longer search may find a shorter one"
+            elif facts.blocks_chosen:
                 how = "the number of blocks minimises it"
             rows.insert(0, ("description length", f"{self.length:,.2f} nats ({how})"))
         if facts is not None and not model.interrupted_:
@@ -150,11 +152,3 @@ def _count_rows(counts: Counts) -> list[tuple[str, str]]:
         else:
             rows.append(("ratings" if ratings and name == "edges" else name, " and ".join(texts)))
     return rows
-
-
-def write_page(path: Path, html: str) -> None:
-    """Write a report; the file appears complete or not at all."""
-    from coterie.data.atomic_files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(html)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from typing import Annotated, Any, get_args
+from enum import Enum
+from typing import Annotated, Any
 
 import typer
 
+from coterie.base.errors import InputError, near_miss
 from coterie.data.formats import FORMATS, TABLES, listed
 
 _GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
@@ -45,6 +46,20 @@ class Option:
     file: File | None = None
     argument: bool = False  # given by its place, not by its name
     hidden: bool = False  # understood, but not shown in the help
+
+    def check(self, parameter: str, value: Any) -> None:
+        """Raise InputError for a value that is not one of the choices."""
+        known = self.choices.split()
+        if known and value is not None and value not in known:
+            raise InputError(
+                f"{self.user_name(parameter)} {value!r} is not known",
+                remedy=f"use one of {', '.join(known)}{near_miss(value, known)}",
+            )
+
+    def missing(self, parameter: str) -> InputError:
+        """Return the error of a required option that was not given: what it is for."""
+        name, what = self.user_name(parameter), self.help[:1].lower() + self.help[1:]
+        return InputError(f"{name} is required: {what.rstrip('.')}")
 
     def user_name(self, parameter: str) -> str:
         """Return what users call it: --research-truth, or GRAPH for an argument."""
@@ -82,7 +97,9 @@ CATALOGUE = {
         names=("--header/--no-header",),
     ),
     "json_": Option("Print one JSON object on stdout and nothing else.", names=("--json",)),
-    "quiet": Option("Print only the result: no progress, no notes."),
+    "quiet": Option(
+        "Print nothing but errors, and the answers of commands that answer a question."
+    ),
     "seed": count(
         "Random seed. The same seed gives the same result, for any number of threads.", least=0
     ),
@@ -370,8 +387,8 @@ CATALOGUE = {
     "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
     "plot": writes(
-        "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
-        "a picture: FILE.svg or FILE.png.",
+        "Draw the network (above 50,000 nodes its blocks), the convergence and the block matrix as "
+        "a picture: FILE.svg, FILE.png or FILE.pdf.",
         "FILE.svg",
     ),
     "policy": reads(
@@ -423,7 +440,11 @@ CATALOGUE = {
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
-    "report": writes("Write a report to open in a browser.", "FILE.html"),
+    "report": writes(
+        "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
+        "Chromium, Chrome or Edge).",
+        "FILE.html",
+    ),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."
     ),
@@ -442,8 +463,9 @@ CATALOGUE = {
     ),
     "samples": count("Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30)."),
     "samples@cluster": count(
-        "Draw N partitions from the posterior in each of two chains, to see how certain the "
-        "blocks are: adds the column confidence to --out and a section to --report. 0: none.",
+        "Draw N partitions (or hierarchies) from the posterior, in four chains together, to see "
+        "how certain the blocks are: adds the column confidence to --out and a section to "
+        "--report. 0: none.",
         least=0,
     ),
     "samples@soft": count(
@@ -474,6 +496,10 @@ CATALOGUE = {
         "TEXT",
     ),
     "shards": count("Number of shards (default: from the input size)."),
+    "sheet": Option(
+        "Sheet of an Excel workbook (default: the only one with content). Example: --sheet Calls",
+        "NAME",
+    ),
     "show": reads("Print what a sketch file contains, and exit."),
     "sketch": argument("File that `coterie sketch` wrote.", "SKETCH"),
     "split": Option(
@@ -618,16 +644,14 @@ def typer_parameter(
     `required_later`: the command checks itself whether it is given; the help says [required].
     """
     kind: Any = parameter.annotation
-    if option.choices:
-        names = [(choice.replace("-", "_"), choice) for choice in option.choices.split()]
-        values: Any = StrEnum("Choices", names)  # type: ignore[misc]
-        kind = values | None if type(None) in get_args(kind) else values
+    choices = option.choices.split()
     settings: dict[str, Any] = {
-        "metavar": option.metavar,
+        "metavar": f"[{'|'.join(choices)}]" if choices else option.metavar,
         "help": option.help + "  [required]" * required_later,
         "min": option.least,
         "max": option.most,
         "hidden": hidden or option.hidden,
+        "autocompletion": (lambda: choices) if choices else None,
     }
     if option.argument:
         info = typer.Argument(**settings)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from coterie.data import Graph, Ratings
     from coterie.data.table import Notify, Recognised
 
-TEXT = ("header", "format", "separator")
+TEXT = ("header", "format", "separator", "sheet")
 GRAPH = (*TEXT, "source", "target", "weight")
 RATINGS = (*TEXT, "user", "item", "rating", "time")
 ANYTHING = tuple(dict.fromkeys(GRAPH + RATINGS))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from coterie.base.errors import InputError
+from coterie.base.errors import InputError, near_miss
 
 # Role of a column -> the words that name it, in lower case and without accents
 WORDS = {
@@ -397,7 +397,7 @@ def column_of(fields: list[str], name: str, named: bool = True) -> int:
             )
     raise InputError(
         f"there is no column {name!r}; the first line has {listed(fields)}",
-        remedy="use one of these names",
+        remedy=f"use one of these names{near_miss(name, fields)}",
     )
 
 

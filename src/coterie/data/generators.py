@@ -1,4 +1,4 @@
-"""Random graphs and ratings with known groups, for tests and benchmarks, in O(edges)."""
+"""Random graphs and ratings with known groups, in O(edges), and two invented data sets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from numpy.random import Generator
 
 from coterie.base.errors import InputError
 from coterie.base.randomness import RandomState, as_generator
+from coterie.data.demo_data import COMMUNITIES as COMMUNITIES
+from coterie.data.demo_data import movie_ratings as movie_ratings
+from coterie.data.demo_data import social_network as social_network
 from coterie.data.graph import Graph
 from coterie.data.ratings import Ratings
 

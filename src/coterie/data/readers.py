@@ -19,7 +19,7 @@ from coterie.data.ratings import Ratings
 from coterie.data.table import ReadOptions, read_edges, read_wanted, recognised, takes
 from coterie.data.text_reader import Columns
 
-_TEXT = ("format", "separator", "header")
+_TEXT = ("format", "separator", "header", "sheet")
 _READING = ("threads", "on_recognised")
 
 
@@ -35,7 +35,7 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
     ----------
     path : path-like
         An edge list as text (one edge per line: source, target and optionally weight), Parquet or
-        Excel; a GraphML, GML, Pajek, Matrix Market or JSON (node-link) file; or an adjacency
+        Excel; a GraphML, GEXF, GML, Pajek, Matrix Market or JSON (node-link) file; or an adjacency
         matrix as text or Excel. Every format can be compressed with gzip. `-` is standard input.
         Lines of text that begin with # or % are comments, except `# nodes: N`, which says
         that the ids are 0..N-1, and `# isolated: ID`, which adds a node without edges.
@@ -47,7 +47,7 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
     signed : bool, default=False
         Whether weights may be negative.
     format : str, optional
-        "text", "parquet", "excel", "graphml", "gml", "pajek", "mtx", "json" or "matrix". By
+        "text", "parquet", "excel", "graphml", "gexf", "gml", "pajek", "mtx", "json" or "matrix". By
         default, it follows from the first bytes of the file, then from its suffix; anything else
         is text.
     separator : str, optional
@@ -55,6 +55,8 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
         is detected.
     header : bool, optional
         Whether the first line of a table has the names of the columns. By default, it is detected.
+    sheet : str, optional
+        The sheet of an Excel workbook. By default, the only one with content.
     source, target, weight : str, optional
         The names of the columns. By default, columns are found by known names, then by their order.
     threads : int, optional
@@ -132,6 +134,8 @@ def read_ratings(path: PathLike, options: ReadOptions) -> Ratings:
         is detected.
     header : bool, optional
         Whether the first line has the names of the columns. By default, it is detected.
+    sheet : str, optional
+        The sheet of an Excel workbook. By default, the only one with content.
     likes : bool, default=False
         Whether to read only user and item; every pair gets the rating 1.
     merge : bool, default=True
@@ -258,6 +262,8 @@ def read_bipartite(path: PathLike, options: ReadOptions) -> tuple[Graph, np.ndar
         The separator of a text file. By default, it is detected.
     header : bool, optional
         Whether the first line has the names of the columns. By default, it is detected.
+    sheet : str, optional
+        The sheet of an Excel workbook. By default, the only one with content.
     source, target : str, optional
         The names of the columns. By default, columns are found by known names, then by their order.
     threads : int, optional

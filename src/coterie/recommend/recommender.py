@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -655,16 +654,14 @@ class Recommender(Estimator):
         return self._from_state(newcomers_alone(state, _as_ratings(ratings, y)))
 
     def prepare_for_requests(self) -> Self:
-        """Build what makes answers for one user at a time quick; it takes more memory.
+        """Build what lists need before the first request: the interaction model.
 
         Returns
         -------
         Recommender
             The recommender itself.
         """
-        state = self._ranked(Order.BOTH)
-        assert state.interactions is not None
-        self._state = replace(state, interactions=state.interactions.prepared_for_requests())
+        self._ranked(Order.BOTH)
         return self
 
     def explain(self, user: Any, item: Any) -> Explanation:
@@ -840,13 +837,16 @@ class Recommender(Estimator):
         users, items = given.user_ids[given.users], given.item_ids[given.items]
         return -float(np.sqrt(np.mean((self.predict(users, items) - given.ratings) ** 2)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, rankings: bool = True) -> None:
         """Write the fitted recommender to a file.
 
         Parameters
         ----------
         path : path-like
             The file. It appears complete or not at all.
+        rankings : bool, default=True
+            Whether to fit what rankings need first, if that has not been done. Without it, the
+            recommender that is read fits it when it ranks for the first time.
 
         See Also
         --------
@@ -854,7 +854,7 @@ class Recommender(Estimator):
         """
         from coterie.recommend.model_file import save
 
-        save(self._ranked(Order.BOTH), path)
+        save(self._ranked(Order.BOTH if rankings else Order.RATING), path)
 
     def _ranked(self, order: Order, engine: str | Engine = "local") -> FittedState:
         """Return the state; with an interaction model, fitted now if the order needs one."""

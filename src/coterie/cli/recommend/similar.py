@@ -16,7 +16,7 @@ from coterie.cli.recommend.options import (
 from coterie.cli.session import Session, command
 
 
-@command(unused=("seed", "threads"))
+@command(unused=("seed", "threads"), answers=True)
 def run(
     session: Session,
     model: str,

@@ -32,7 +32,7 @@ class RankingArguments(TypedDict):
     exclude_seen: bool
 
 
-@command(unused=("seed",), reads=TEXT)
+@command(unused=("seed",), reads=TEXT, answers=True)
 def run(
     session: Session,
     model: str,

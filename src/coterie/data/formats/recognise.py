@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coterie.base.errors import InputError
+from coterie.base.errors import InputError, near_miss
 from coterie.data.byte_source import PathLike, first_bytes, place_name, suffixes
 from coterie.data.formats.format import Format
 
@@ -75,7 +75,9 @@ def find_format(path: PathLike, format: str | None, allowed: Sequence[Format]) -
         for known in allowed:
             if format.lower() in (known.name, *known.aliases):
                 return known
-        raise InputError(f"unknown format {format!r}", remedy=f"use one of {', '.join(names)}")
+        meant = near_miss(format, names)
+        remedy = f"use one of {', '.join(names)}{meant}"
+        raise InputError(f"unknown format {format!r}", remedy=remedy)
     suffix = (suffixes(path)[-1:] or [""])[0]
     found = _by_content(path, suffix, FORMATS)
     if found is None:

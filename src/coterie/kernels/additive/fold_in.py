@@ -92,7 +92,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
                 copy_into(factors[p], mean[:K])
             prior, f, x = new.precisions[t], np.empty(n), np.empty(n)
             _locations(side, t, others, offset[p], factors[p], own, M, f)
-            _precision(side.factors[t], others, new.factor_precisions[t], A)
+            posterior_root(side.factors[t], others, new.factor_precisions[t], A)
             for _ in range(sweeps):
                 if own_style:
                     style_score[:] = 0.0
@@ -216,7 +216,7 @@ def _regression(features, links, mean):
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def _precision(factors, others, precision, A):
+def posterior_root(factors, others, precision, A):
     """Set the upper triangle of A to the Cholesky factor of diag(precision) + sum q q'."""
     K = len(A)
     A[:] = 0.0
