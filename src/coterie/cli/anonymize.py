@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import sys
 from dataclasses import replace
-=======
->>>>>>> main
 from pathlib import Path
 from typing import TYPE_CHECKING
 
