@@ -262,6 +262,15 @@ CATALOGUE = {
         "Maximum number of iterations; for best, sweeps per chain. Default for best: until more "
         "would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300."
     ),
+    "layers": Option(
+        "Column with the layer of each edge: find the blocks of every layer, and which layers "
+        "share them.",
+        "COLUMN",
+    ),
+    "every": Option(
+        "Length of the periods of --time: find blocks that persist, and when they change.",
+        choices="hour day week month year",
+    ),
     "likes": Option(
         "Read pairs of user and item without ratings: predictions are then probabilities of a "
         "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "
@@ -391,6 +400,10 @@ CATALOGUE = {
         "a picture: FILE.svg, FILE.png or FILE.pdf.",
         "FILE.svg",
     ),
+    "point": Option(
+        "Use the noisy answers as they are in every draw, instead of drawing the true answers from "
+        "what the noise leaves open."
+    ),
     "policy": reads(
         "TOML file with the limits of the privacy policy, in a table [limits] (default: built-in "
         "limits). Example: --policy strict.toml",
@@ -422,6 +435,11 @@ CATALOGUE = {
         "Folder for the private files of releases; never publish it (default: private/ in the "
         "state folder, see COTERIE_STATE).",
         "DIR",
+    ),
+    "purpose": Option(
+        "Which questions get most of epsilon; the guarantee is the same.",
+        names=("--for",),
+        choices="balanced degrees communities clustering",
     ),
     "published": argument("The published graph to attack.", "PUBLISHED"),
     "published@compare": argument("The graph to compare with it.", "PUBLISHED"),
