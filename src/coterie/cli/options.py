@@ -266,11 +266,35 @@ CATALOGUE = {
         "Maximum number of iterations; for best, sweeps per chain. Default for best: until more "
         "would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300."
     ),
+    "layers": Option(
+        "Column with the layer of each edge: find the blocks of every layer, and which layers "
+        "share them.",
+        "COLUMN",
+    ),
+    "every": Option(
+        "Length of the periods of --time: find blocks that persist, and when they change.",
+        choices="hour day week month year",
+    ),
     "likes": Option(
         "Read pairs of user and item without ratings: predictions are then probabilities of a "
         "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "
         "are 1).",
         names=("--likes/--no-likes",),
+    ),
+    "accept_inference": Option(
+        "Accept that this share of all connections can be concluded from groups and degrees, "
+        "whether or not they are in the data; recorded in audit and report (default: 0.5, or that "
+        "of the policy file). Example: --accept-inference 0.6",
+        "SHARE",
+        least=0.0,
+        most=1.0,
+    ),
+    "min_utility": Option(
+        "Refuse a release that preserves a smaller share of the judged properties (default: 0, or "
+        "that of the policy file). Example: --min-utility 0.5",
+        "SHARE",
+        least=0.0,
+        most=1.0,
     ),
     "max_edge_probability": Option(
         "Merge classes until no original edge connects two classes whose members are connected "
@@ -377,9 +401,13 @@ CATALOGUE = {
     "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
     "plot": writes(
-        "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
-        "a picture: FILE.svg or FILE.png.",
+        "Draw the network (above 50,000 nodes its blocks), the convergence and the block matrix as "
+        "a picture: FILE.svg, FILE.png or FILE.pdf.",
         "FILE.svg",
+    ),
+    "point": Option(
+        "Use the noisy answers as they are in every draw, instead of drawing the true answers from "
+        "what the noise leaves open."
     ),
     "policy": reads(
         "TOML file with the limits of the privacy policy, in a table [limits] (default: built-in "
@@ -413,6 +441,11 @@ CATALOGUE = {
         "state folder, see COTERIE_STATE).",
         "DIR",
     ),
+    "purpose": Option(
+        "Which questions get most of epsilon; the guarantee is the same.",
+        names=("--for",),
+        choices="balanced degrees communities clustering",
+    ),
     "published": argument("The published graph to attack.", "PUBLISHED"),
     "published@compare": argument("The graph to compare with it.", "PUBLISHED"),
     "published_attributes": reads("The same for PUBLISHED, for example nodes.csv of a release."),
@@ -433,7 +466,11 @@ CATALOGUE = {
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
-    "report": writes("Write a report to open in a browser.", "FILE.html"),
+    "report": writes(
+        "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
+        "Chromium, Chrome or Edge).",
+        "FILE.html",
+    ),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."
     ),
@@ -452,8 +489,9 @@ CATALOGUE = {
     ),
     "samples": count("Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30)."),
     "samples@cluster": count(
-        "Draw N partitions from the posterior in each of two chains, to see how certain the "
-        "blocks are: adds the column confidence to --out and a section to --report. 0: none.",
+        "Draw N partitions (or hierarchies) from the posterior, in four chains together, to see "
+        "how certain the blocks are: adds the column confidence to --out and a section to "
+        "--report. 0: none.",
         least=0,
     ),
     "samples@soft": count(
@@ -596,6 +634,7 @@ _OTHER_NAMES = {
     "negatives_per_rating": "negatives",
     "nested": "blocks nested",
     "rng": "seed",
+    "accepted_inference": "accept-inference",
     "weight_model": "weights",
     "weighted": "objective weighted",
 }
