@@ -225,6 +225,10 @@ CATALOGUE = {
         "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
         "bridges."
     ),
+    "gate": Option(
+        "Refuse to write a model that predicts the last tenth of the new ratings clearly worse, "
+        "after an update with the others, than the one in place."
+    ),
     "graphs@ledger": count("Number of graphs that measured releases published.", least=0),
     "graph": argument(f"{_GRAPH_FILE}; - reads stdin.", "GRAPH"),
     "graph@cluster|soft": argument(
@@ -276,6 +280,21 @@ CATALOGUE = {
         "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "
         "are 1).",
         names=("--likes/--no-likes",),
+    ),
+    "accept_inference": Option(
+        "Accept that this share of all connections can be concluded from groups and degrees, "
+        "whether or not they are in the data; recorded in audit and report (default: 0.5, or that "
+        "of the policy file). Example: --accept-inference 0.6",
+        "SHARE",
+        least=0.0,
+        most=1.0,
+    ),
+    "min_utility": Option(
+        "Refuse a release that preserves a smaller share of the judged properties (default: 0, or "
+        "that of the policy file). Example: --min-utility 0.5",
+        "SHARE",
+        least=0.0,
+        most=1.0,
     ),
     "max_edge_probability": Option(
         "Merge classes until no original edge connects two classes whose members are connected "
@@ -368,6 +387,7 @@ CATALOGUE = {
     "out@sketch": writes("The sketch file to write.", names=("--out", "-o")),
     "out@soft": writes("Write the memberships of every node: columns node,g_0,g_1,…", "FILE.csv"),
     "out@recommend fit": writes("Model file to write."),
+    "out@recommend update": writes("Model file to write; not the one that is read."),
     "out@recommend predict": writes("File to write, .csv or .parquet (default: stdout)."),
     "out@recommend top": writes(
         "Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, score, "
@@ -434,6 +454,9 @@ CATALOGUE = {
         f"Table of user, item, rating and optionally timestamp as a {listed(TABLES)} file, also as "
         ".gz, or a folder made by `coterie shard`; - reads stdin.",
         "RATINGS",
+    ),
+    "ratings@recommend update": argument(
+        "Table of new ratings: user, item and rating (text, .gz, Parquet or Excel).", "NEW"
     ),
     "ratings@recommend top": reads(
         "Table of item and rating (of likes: item alone): the ratings of a new user, or more "
@@ -611,6 +634,7 @@ _OTHER_NAMES = {
     "negatives_per_rating": "negatives",
     "nested": "blocks nested",
     "rng": "seed",
+    "accepted_inference": "accept-inference",
     "weight_model": "weights",
     "weighted": "objective weighted",
 }
