@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit, write_page
+from coterie.cli.fitting import (
+    FitOutcome,
+    check_page,
+    checkpoint_arguments,
+    engine_of,
+    show_fit,
+    summary_of,
+    write_page,
+)
 from coterie.cli.reading import ANYTHING, load_data, parse_blocks, refuse_report_of_shards
 from coterie.cli.session import Session, command, spell_options
 
@@ -74,6 +82,7 @@ def run(
 
     if plot is not None:
         check_picture_path(plot)
+    check_page(report)
     count = parse_blocks(blocks)
     saving = checkpoint_arguments(checkpoint, resume)
     if samples and (count == "nested" or objective not in _SAMPLED):
@@ -181,9 +190,7 @@ def _write_files(
 ) -> None:
     """Write the labels, the picture and the report that were requested."""
     if files.labels is not None:
-        from coterie.data.writers import write_table
-
-        write_table(files.labels, _labels_table(model, data, further.samples))
+        _write_labels(files.labels, _labels_table(model, data, further.samples), data)
     if files.picture is not None:
         from coterie.report.cluster_report import draw
 
@@ -201,6 +208,27 @@ def _write_files(
             compared=further.compared,
         )
         write_page(files.report, page)
+
+
+def _write_labels(path: Path, table: TableColumns, data: Any) -> None:
+    """Write the blocks as a table, or the graph with its blocks as attributes of the nodes."""
+    import numpy as np
+
+    from coterie.data import Graph
+    from coterie.data.formats.recognise import format_by_suffix
+    from coterie.data.writers import write_graph, write_table
+
+    if not format_by_suffix(path).holds_attributes:
+        write_table(path, table)
+        return
+    if not isinstance(data, Graph):
+        raise InputError(
+            "only a graph in memory can be written with its blocks",
+            path=path,
+            remedy="give a name that ends with .csv or .parquet",
+        )
+    columns = {name: np.asarray(values) for name, values in table.items() if name != "node"}
+    write_graph(data, path, node_columns=columns)
 
 
 def _show(
@@ -224,6 +252,7 @@ def _show(
         columns = ("model", "blocks", "description length", "longer by", "odds")
         session.show_table(map(_comparison_row, further.compared), *columns)
         session.show(_how_to_fit(further.compared[0]))
+    session.summary = summary_of(outcome, counts, f"{facts.model} model", files._asdict())
     result = {**counts, "objective": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
         result |= asdict(further.agreement)

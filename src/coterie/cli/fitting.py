@@ -136,6 +136,18 @@ def show_fit(
     session.show_table([*_count_rows(counts), *outcome.rows(), *more, *written])
 
 
+def summary_of(
+    outcome: FitOutcome, counts: Counts, model: str, files: Mapping[str, Path | None]
+) -> str:
+    """Return one line that says what was found and where it is."""
+    parts = [f"{text} {name}" for name, text in _count_rows(counts)]
+    value, what = outcome.model.entropy_, "entropy"
+    if outcome.length is not None:
+        value, what = outcome.length, "description length"
+    written = "".join(f"; {name}: {path}" for name, path in files.items() if path is not None)
+    return f"{', '.join(parts)} ({model}), {what} {value:,.2f} nats{written}"
+
+
 def _count_rows(counts: Counts) -> list[tuple[str, str]]:
     """Return the rows of the printed table about the data; two node sets are users and items.
 
@@ -154,9 +166,22 @@ def _count_rows(counts: Counts) -> list[tuple[str, str]]:
     return rows
 
 
+def check_page(path: Path | None) -> None:
+    """Raise InputError before the work if a report cannot be written as a PDF file."""
+    if path is not None and path.suffix.lower() == ".pdf":
+        from coterie.report.pdf import find_browser
+
+        find_browser()
+
+
 def write_page(path: Path, html: str) -> None:
-    """Write a report; the file appears complete or not at all."""
+    """Write a report as HTML or PDF; the file appears complete or not at all."""
     from coterie.data.atomic_files import atomic_write
 
-    with atomic_write(path) as file:
-        file.write(html)
+    content = html.encode()
+    if path.suffix.lower() == ".pdf":
+        from coterie.report.pdf import pdf_of
+
+        content = pdf_of(html)
+    with atomic_write(path, "wb") as file:
+        file.write(content)

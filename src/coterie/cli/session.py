@@ -151,7 +151,7 @@ class Session:
         from rich.console import Console
 
         # no markup: titles and ids of the user may contain square brackets
-        width = None if sys.stdout.isatty() else 160
+        width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
         return Console(highlight=False, markup=False, emoji=False, width=width)
 
     def engine(self) -> LocalEngine:

@@ -13,9 +13,11 @@ from coterie.cli.fitting import (
     CheckpointArguments,
     Counts,
     FitOutcome,
+    check_page,
     checkpoint_arguments,
     engine_of,
     show_fit,
+    summary_of,
     write_page,
 )
 from coterie.cli.reading import ANYTHING, load_data, parse_groups, refuse_report_of_shards
@@ -65,6 +67,7 @@ def run(
     """
     from coterie.models.soft.mmsbm import MCMMSBM, MMSBM
 
+    check_page(report)
     saving = checkpoint_arguments(checkpoint, resume)
     if samples is not None and method == "exact":
         raise InputError(
@@ -104,6 +107,7 @@ def run(
     outcome = FitOutcome(model, seconds, [run.entropy for run in model.runs_])
     files = {"memberships": out, "report": report}
     show_fit(session, counts, outcome, more=_comparison_rows(model), files=files)
+    session.summary = summary_of(outcome, counts, "mixed memberships", files)
     return {
         **counts,
         **outcome.json_keys(),

@@ -13,6 +13,7 @@ from coterie.base.errors import InputError
 from coterie.data.atomic_files import atomic_write
 from coterie.report.charts.drawing import WIDTH, clip, label, standalone, tag
 from coterie.report.page import Figure, Section
+from coterie.report.pdf import find_browser, pdf_of
 
 _GAP = 28.0  # between two charts
 _HEADING = 30.0  # above a chart, for its title
@@ -43,10 +44,13 @@ class Picture:
         Parameters
         ----------
         path : str or path-like
-            The file to write, with the suffix .svg or .png. PNG requires the package resvg_py.
+            The file to write, with the suffix .svg, .png or .pdf. PNG requires the package
+            resvg_py, PDF a browser on this computer.
         """
         check_picture_path(path)
-        content = self.svg.encode() if Path(path).suffix.lower() == ".svg" else self.png()
+        suffix = Path(path).suffix.lower()
+        make = {".svg": self.svg.encode, ".png": self.png, ".pdf": self.pdf}[suffix]
+        content = make()
         with atomic_write(Path(path), "wb") as file:
             file.write(content)
 
@@ -57,15 +61,26 @@ class Picture:
         image: bytes = resvg_py.svg_to_bytes(svg_string=_light_colours(self.svg), zoom=_ZOOM)
         return image
 
+    def pdf(self) -> bytes:
+        """Return the drawing as a PDF file with one page of its size."""
+        width, height = re.findall(r' width="([\d.]+)" height="([\d.]+)"', self.svg)[0]
+        style = f"@page {{ size: {width}px {height}px; margin: 0 }} body {{ margin: 0 }}"
+        style += "svg { display: block }"
+        drawing = _light_colours(self.svg)
+        page = f'<!doctype html><meta charset="utf-8"><style>{style}</style>{drawing}'
+        return pdf_of(page)
+
 
 def check_picture_path(path: str | PathLike[str]) -> None:
     """Raise an InputError if no picture can be written to this path."""
     suffix = Path(path).suffix.lower()
-    if suffix not in (".svg", ".png"):
+    if suffix not in (".svg", ".png", ".pdf"):
         raise InputError(
-            f"{path}: a picture is an SVG or a PNG file",
-            remedy="give a name that ends with .svg or .png",
+            f"{path}: a picture is an SVG, PNG or PDF file",
+            remedy="give a name that ends with .svg, .png or .pdf",
         )
+    if suffix == ".pdf":
+        find_browser()
     if suffix == ".png" and find_spec("resvg_py") is None:
         raise InputError(
             f"{path}: PNG files require the package resvg_py",

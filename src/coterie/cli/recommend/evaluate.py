@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import write_page
+from coterie.cli.fitting import check_page, write_page
 from coterie.cli.reading import RATINGS, load_ratings
 from coterie.cli.recommend.options import load_features, make_estimator, say_coverage
 from coterie.cli.session import Session, command
@@ -54,6 +54,7 @@ def run(
     from coterie.data.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
+    check_page(report)
     lengths = _lengths(top)
     files = (train is not None) + (test is not None)
     if files == 1 or (ratings is None) == (files == 0):
@@ -110,8 +111,11 @@ def run(
         name = Path(str(ratings or train)).name
         _write_report(report, found, name, title_of, session.assumed)
     _show(session, found)
-    if report is not None:
-        session.show(f"report: {report}")
+    means = ", ".join(
+        f"{n.replace('_', ' ')} {asdict(found.means)[n]:.4f}" for n in found.names[:3]
+    )
+    written = "" if report is None else f"; report: {report}"
+    session.summary = f"{model}: {means} (mean of {len(found.folds)} tests){written}"
     return {"model": model, "order": order, "top": lengths, **found.to_json()}
 
 
