@@ -55,12 +55,12 @@ def test_a_png_file_has_the_size_and_the_colours_of_the_drawing(tmp_path: Path) 
     assert "var(" not in light and "fill: #fbfaf7" in light  # the ground of the light mode
 
 
-@pytest.mark.parametrize("name", ["p.pdf", "p", "svg"])
+@pytest.mark.parametrize("name", ["p.bmp", "p", "svg"])
 def test_other_files_are_refused_before_the_fit(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="SVG or a PNG"):
+    with pytest.raises(InputError, match="SVG, PNG or PDF"):
         clustered(30).plot(tmp_path / name)
     done = coterie("cluster", "karate", "--blocks", 2, "--plot", tmp_path / name)
-    assert done.returncode == 2 and ".svg or .png" in done.stderr
+    assert done.returncode == 2 and ".svg, .png or .pdf" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

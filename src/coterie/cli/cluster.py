@@ -18,7 +18,14 @@ from coterie.cli.fitting import (
     summary_of,
     write_page,
 )
-from coterie.cli.reading import ANYTHING, load_data, parse_blocks, refuse_report_of_shards
+from coterie.cli.reading import (
+    ANYTHING,
+    RATING_OBJECTIVES,
+    load_data,
+    load_two_mode,
+    parse_blocks,
+    refuse_report_of_shards,
+)
 from coterie.cli.session import Session, command, spell_options
 
 if TYPE_CHECKING:
@@ -38,6 +45,7 @@ Examples:
   coterie cluster friends.csv --blocks auto --objective auto --compare-models
   coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
+  coterie cluster women-events.csv --two-mode --blocks 2,3
 """
 
 
@@ -50,6 +58,7 @@ def run(
     graph: str,
     blocks: str,
     objective: str = "simple",
+    two_mode: bool = False,
     weights: str = "counts",
     search: str = "best",
     score: str = "exact",
@@ -84,6 +93,7 @@ def run(
         check_picture_path(plot)
     check_page(report)
     count = parse_blocks(blocks)
+    objective = _objective_of(objective, two_mode, count)
     saving = checkpoint_arguments(checkpoint, resume)
     if samples and (count == "nested" or objective not in _SAMPLED):
         raise InputError(
@@ -105,7 +115,12 @@ def run(
         rng=session.seed,
     )
     model.check_request(engine=engine, **saving)
-    data = load_data(session, graph, objective, weights=weights)
+    further = Further()
+    data: Any
+    if two_mode:
+        data, further.sides = load_two_mode(session, graph)
+    else:
+        data = load_data(session, graph, objective, weights=weights)
     loaded = search == "best" and isinstance(data, ShardedGraph)  # by the fit
     if not loaded:
         refuse_report_of_shards(report, graph)
@@ -120,7 +135,6 @@ def run(
         if loaded:
             data = model.graph_
         here = running if engine == "local" else "local"
-        further = Further()
         if samples:
             further.samples = sample_partitions(
                 data,
@@ -141,6 +155,22 @@ def run(
     files = OutputFiles(out, plot, report)
     _write_files(model, data, further, files, name=Path(graph).name, assumed=session.assumed)
     return _show(session, model, data, further, files)
+
+
+def _objective_of(objective: str, two_mode: bool, blocks: int | tuple[int, int] | str) -> str:
+    """Return the objective; that of a two-mode network counts pairs without an edge."""
+    if two_mode:
+        if objective not in ("simple", "likes"):
+            raise InputError(
+                f"--two-mode does not support --objective {objective}", remedy="leave out one"
+            )
+        return "likes"
+    if isinstance(blocks, tuple) and objective not in RATING_OBJECTIVES:
+        raise InputError(
+            "--blocks K,L is for two kinds of nodes, and a network of one kind was asked for",
+            remedy="add --two-mode or --objective ratings, or give one number of blocks",
+        )
+    return objective
 
 
 def _make_model(
@@ -169,6 +199,7 @@ class Further:
     compared: list[ComparedModel] = field(default_factory=list)
     links: list[tuple[Any, Any, float]] = field(default_factory=list)  # absent, and probable
     agreement: Agreement | None = None  # with known blocks
+    sides: tuple[str, str] = ("user", "item")  # what the two kinds of nodes are called
 
 
 class OutputFiles(NamedTuple):
@@ -190,7 +221,7 @@ def _write_files(
 ) -> None:
     """Write the labels, the picture and the report that were requested."""
     if files.labels is not None:
-        _write_labels(files.labels, _labels_table(model, data, further.samples), data)
+        _write_labels(files.labels, _labels_table(model, data, further), data)
     if files.picture is not None:
         from coterie.report.cluster_report import draw
 
@@ -243,7 +274,7 @@ def _show(
     }
     outcome = FitOutcome(model, model.seconds_, model.run_entropies_, facts)
     more = _further_rows(facts, further)
-    show_fit(session, counts, outcome, more=more, files=files._asdict())
+    show_fit(session, counts, outcome, more=more, files=files._asdict(), sides=further.sides)
     explanation = [] if model.graph_ is None else [spell_options(text) for text in model.explain()]
     for sentence in explanation:
         if sentence not in session.assumed:  # otherwise it has been printed
@@ -252,7 +283,8 @@ def _show(
         columns = ("model", "blocks", "description length", "longer by", "odds")
         session.show_table(map(_comparison_row, further.compared), *columns)
         session.show(_how_to_fit(further.compared[0]))
-    session.summary = summary_of(outcome, counts, f"{facts.model} model", files._asdict())
+    model_name = f"{facts.model} model"
+    session.summary = summary_of(outcome, counts, model_name, files._asdict(), further.sides)
     result = {**counts, "objective": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
         result |= asdict(further.agreement)
@@ -400,9 +432,7 @@ def _agreement(model: HardClustering, known: Truth) -> Agreement:
     )
 
 
-def _labels_table(
-    model: HardClustering, data: Any, samples: PosteriorSamples | None
-) -> TableColumns:
+def _labels_table(model: HardClustering, data: Any, further: Further) -> TableColumns:
     """Make the columns of the labels file: one row per node; users and items get a side."""
     import numpy as np
 
@@ -410,11 +440,11 @@ def _labels_table(
         table = {"node": data.ids, "block": model.labels_}
         for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
-        if samples is not None:
-            table["confidence"] = samples.confidence_
+        if further.samples is not None:
+            table["confidence"] = further.samples.confidence_
         return table
     return {
-        "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),
+        "side": np.repeat(further.sides, [data.n_users, data.n_items]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],
         "block": np.concatenate(model.labels_),
     }

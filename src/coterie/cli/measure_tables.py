@@ -32,9 +32,9 @@ def share_text(share: float | None) -> str:
     """Format a share as a percentage; all of a column have the same digits.
 
     >>> share_text(0.2406), share_text(0.0001146)
-    ('24.0600 %', '0.0115 %')
+    ('24.06 %', '0.01 %')
     """
-    return "–" if share is None else f"{100 * share:.4f} %"
+    return "–" if share is None else f"{100 * share:.2f} %"
 
 
 def counted(value: float | None) -> str:

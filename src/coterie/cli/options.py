@@ -171,9 +171,9 @@ CATALOGUE = {
         "more communities of twice --min-class-size)."
     ),
     "blocks@cluster": Option(
-        "Number of blocks: one number, two for users and items (--blocks 20,30), auto to find the "
-        "blocks with the shortest description length, or nested to find a hierarchy of blocks, "
-        "which can tell apart more and smaller ones.",
+        "Number of blocks: one number, two for two kinds of nodes (--two-mode --blocks 2,3), auto "
+        "to find the blocks with the shortest description length, or nested to find a hierarchy "
+        "of blocks, which can tell apart more and smaller ones.",
         "K|K,L|auto|nested",
     ),
     "candidates": reads(
@@ -550,6 +550,10 @@ CATALOGUE = {
     "truth@compare": reads(
         "Who is who: a table with the columns published,original, as written by `coterie "
         "anonymize --research-truth`. Compares the communities person by person."
+    ),
+    "two_mode": Option(
+        "The two columns hold two kinds of nodes, such as people and events: each kind gets its "
+        "own blocks. Example: --two-mode --blocks 2,3"
     ),
     "user@recommend top": Option("Id of the user to recommend items to.", "ID"),
     "user@recommend explain": Option("Id of the user.", "ID"),
