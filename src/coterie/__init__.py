@@ -132,6 +132,7 @@ _RENAMED = {
 _RENDERERS = {
     renderers.CLUSTER_PLOT: ("coterie.report.cluster_report", "draw"),
     renderers.CLUSTER_REPORT: ("coterie.report.cluster_report", "render"),
+    renderers.PAGE_FILE: ("coterie.report.pdf", "write_page"),
     renderers.NOTEBOOK: ("coterie.report.notebook", "fragment"),
     renderers.RELEASE: ("coterie.report.release_report", "render"),
 }

@@ -69,7 +69,8 @@ def test_communities_with_confidence(cliques: Path) -> None:
     # Pairs of neighbouring cliques take 722.6 nats, single cliques 728.1.
     assert result["blocks"] == 10 and result["objective"] == "communities"
     assert result["description_length"] > 0
-    assert result["samples"]["drawn"] == 20
+    assert result["samples"]["drawn"] == 12  # the same number in each of four chains
+    assert abs(sum(mode["weight"] for mode in result["samples"]["modes"]) - 1) < 1e-9
     assert abs(sum(result["samples"]["block_counts"].values()) - 1) < 1e-9
     with out.open() as file:
         rows = list(csv.DictReader(file))
@@ -77,10 +78,22 @@ def test_communities_with_confidence(cliques: Path) -> None:
     assert "How certain the blocks are" in report.read_text()
 
 
+def test_hierarchies_and_directions_are_sampled(cliques: Path) -> None:
+    out = cliques.with_name("n.csv")
+    nested = ("--blocks", "nested", "--objective", "degree-corrected", "--samples", 8)
+    result = result_of("cluster", cliques, *nested, "--out", out)
+    assert result["samples"]["drawn"] == 8
+    with out.open() as file:
+        columns = csv.DictReader(file).fieldnames or []
+    assert sum(name.startswith("confidence") for name in columns) == len(result["levels"])
+    directed = ("--blocks", "auto", "--objective", "directed", "--samples", 8)
+    assert result_of("cluster", cliques, *directed)["samples"]["drawn"] == 8
+
+
 def test_unsupported_combinations_are_refused(cliques: Path) -> None:
     refused = [
         ("--blocks", "4", "--objective", "communities"),
-        ("--blocks", "nested", "--samples", "5"),
+        ("--blocks", "3", "--objective", "ratings", "--samples", "5"),
         ("--blocks", "nested", "--search", "paper"),
     ]
     for options in refused:

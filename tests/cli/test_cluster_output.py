@@ -60,7 +60,7 @@ def test_without_a_browser_a_pdf_is_refused_before_the_work(tmp_path: Path) -> N
         "cluster", "karate", "--blocks", "2", "--report", tmp_path / "x.pdf",
         environment={"PATH": str(tmp_path)},
     )  # fmt: skip
-    assert done.returncode == 2 and "needs a browser on this computer" in done.stderr
+    assert done.returncode == 2 and "printed by a browser, and none was found" in done.stderr
     assert "nodes" not in done.stdout
 
 

@@ -11,12 +11,10 @@ from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.fitting import (
     FitOutcome,
-    check_page,
     checkpoint_arguments,
     engine_of,
     show_fit,
     summary_of,
-    write_page,
 )
 from coterie.cli.reading import (
     ANYTHING,
@@ -32,10 +30,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from coterie.data.foreign import TableColumns
+    from coterie.models.agreement import KnownLabels
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.description.sampling import PosteriorSamples
     from coterie.models.hard.graph_results import ClusteringFacts
+    from coterie.models.hard.posterior import PosteriorSamples
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
@@ -49,7 +48,7 @@ Examples:
 """
 
 
-_SAMPLED = ("simple", "degree-corrected", "communities", "auto")  # objectives of --samples
+_TWO_SIDES = ("ratings", "binomial", "likes")  # objectives without --samples
 
 
 @command(reads=ANYTHING)
@@ -86,19 +85,18 @@ def run(
     Prints the number of blocks and the entropy (lower is better).
     """
     from coterie.engine.sharded_data import ShardedGraph
-    from coterie.models.hard.description.sampling import sample_partitions
+    from coterie.models.hard.posterior import sample_partitions
     from coterie.report.picture import check_picture_path
 
     if plot is not None:
         check_picture_path(plot)
-    check_page(report)
     count = parse_blocks(blocks)
     objective = _objective_of(objective, two_mode, count)
     saving = checkpoint_arguments(checkpoint, resume)
-    if samples and (count == "nested" or objective not in _SAMPLED):
+    if samples and objective in _TWO_SIDES:
         raise InputError(
-            f"--samples does not support --blocks {blocks} with --objective {objective}",
-            remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
+            f"--samples does not support --objective {objective}",
+            remedy="leave it out: only partitions of graphs are sampled",
         )
     model = _make_model(
         count,
@@ -136,10 +134,13 @@ def run(
             data = model.graph_
         here = running if engine == "local" else "local"
         if samples:
+            facts = model.facts()
             further.samples = sample_partitions(
                 data,
-                model.labels_,
-                model.facts().model,
+                facts.levels or [model.labels_],
+                facts.model,
+                weights=weights,
+                nested=bool(facts.levels),
                 n_samples=samples,
                 rng=session.seed,
                 engine=here,
@@ -198,7 +199,7 @@ class Further:
     samples: PosteriorSamples | None = None
     compared: list[ComparedModel] = field(default_factory=list)
     links: list[tuple[Any, Any, float]] = field(default_factory=list)  # absent, and probable
-    agreement: Agreement | None = None  # with known blocks
+    agreement: KnownLabels | None = None
     sides: tuple[str, str] = ("user", "item")  # what the two kinds of nodes are called
 
 
@@ -228,6 +229,7 @@ def _write_files(
         draw(model, data, title=name).save(files.picture)
     if files.report is not None:
         from coterie.report.cluster_report import render
+        from coterie.report.pdf import write_page
 
         page = render(
             model,
@@ -237,8 +239,9 @@ def _write_files(
             spell=spell_options,
             samples=further.samples,
             compared=further.compared,
+            truth=further.agreement,
         )
-        write_page(files.report, page)
+        write_page(page, files.report)
 
 
 def _write_labels(path: Path, table: TableColumns, data: Any) -> None:
@@ -287,7 +290,8 @@ def _show(
     session.summary = summary_of(outcome, counts, model_name, files._asdict(), further.sides)
     result = {**counts, "objective": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
-        result |= asdict(further.agreement)
+        a = further.agreement
+        result |= {"compared": len(a.nodes), "ari": a.ari, "ami": a.ami}
     result["explanation"] = explanation
     if further.links:
         keys = ("source", "target", "probability")
@@ -314,10 +318,13 @@ def _further_rows(facts: ClusteringFacts, further: Further) -> list[tuple[str, s
         drawn = further.samples
         sure = f"{100 * drawn.confidence_.mean():.1f} % on average"
         agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
-        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})"))
+        worth = f"worth {drawn.effective_size_:.0f} independent samples"
+        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f}, {worth})"))
+        modes = ", ".join(f"{m.n_blocks:,} ({100 * m.weight:.0f} %)" for m in drawn.modes())
+        rows.append(("modes", f"{modes} blocks"))
     if further.agreement is not None:
         a = further.agreement
-        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)"
+        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({len(a.nodes):,} nodes compared)"
         rows.append(("truth", text))
     for place, (source, target, probability) in enumerate(further.links[:_LINKS_SHOWN]):
         text = f"{source} - {target} (probability {probability:.3g})"
@@ -339,6 +346,15 @@ def _samples_json(drawn: PosteriorSamples) -> JsonObject:
         "mean_confidence": float(drawn.confidence_.mean()),
         "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
         "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
+        "effective_size": drawn.effective_size_,
+        "modes": [
+            {
+                "weight": mode.weight,
+                "blocks": mode.n_blocks,
+                "description_length": mode.description_length,
+            }
+            for mode in drawn.modes()
+        ],
     }
 
 
@@ -377,15 +393,6 @@ class Truth(NamedTuple):
     blocks: np.ndarray
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """The agreement of the blocks with known ones."""
-
-    compared: int
-    ari: float
-    ami: float
-
-
 def _require_graph(data: Any) -> None:
     """Refuse to predict links of ratings, or of a graph that is not in memory."""
     from coterie.data import Graph
@@ -421,15 +428,13 @@ def _read_truth(path: Path, data: Any) -> Truth:
     return Truth(nodes[nodes >= 0], np.asarray(table["block"])[nodes >= 0])
 
 
-def _agreement(model: HardClustering, known: Truth) -> Agreement:
-    from coterie.models.agreement import adjusted_mutual_information, adjusted_rand
+def _agreement(model: HardClustering, known: Truth) -> KnownLabels:
+    from coterie.models import agreement
 
     found = model.labels_[known.nodes]
-    return Agreement(
-        compared=len(known.nodes),
-        ari=adjusted_rand(found, known.blocks),
-        ami=adjusted_mutual_information(found, known.blocks),
-    )
+    ari = agreement.adjusted_rand(found, known.blocks)
+    ami = agreement.adjusted_mutual_information(found, known.blocks)
+    return agreement.KnownLabels(known.nodes, known.blocks, ari, ami)
 
 
 def _labels_table(model: HardClustering, data: Any, further: Further) -> TableColumns:
@@ -441,7 +446,8 @@ def _labels_table(model: HardClustering, data: Any, further: Further) -> TableCo
         for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
         if further.samples is not None:
-            table["confidence"] = further.samples.confidence_
+            for level, sure in enumerate(further.samples.level_confidence_):
+                table[f"confidence_level_{level}" if level else "confidence"] = sure
         return table
     return {
         "side": np.repeat(further.sides, [data.n_users, data.n_items]),

@@ -173,24 +173,3 @@ def _count_rows(counts: Counts, sides: tuple[str, str] = _SIDES) -> list[tuple[s
             rated = ratings and name == "edges" and sides == _SIDES
             rows.append(("ratings" if rated else name, " and ".join(texts)))
     return rows
-
-
-def check_page(path: Path | None) -> None:
-    """Raise InputError before the work if a report cannot be written as a PDF file."""
-    if path is not None and path.suffix.lower() == ".pdf":
-        from coterie.report.pdf import find_browser
-
-        find_browser()
-
-
-def write_page(path: Path, html: str) -> None:
-    """Write a report as HTML or PDF; the file appears complete or not at all."""
-    from coterie.data.atomic_files import atomic_write
-
-    content = html.encode()
-    if path.suffix.lower() == ".pdf":
-        from coterie.report.pdf import pdf_of
-
-        content = pdf_of(html)
-    with atomic_write(path, "wb") as file:
-        file.write(content)

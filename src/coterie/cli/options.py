@@ -395,7 +395,7 @@ CATALOGUE = {
     "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
     "plot": writes(
-        "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
+        "Draw the network (above 50,000 nodes its blocks), the convergence and the block matrix as "
         "a picture: FILE.svg, FILE.png or FILE.pdf.",
         "FILE.svg",
     ),
@@ -449,9 +449,9 @@ CATALOGUE = {
     ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
     "report": writes(
-        "Write a report to open in a browser, or a .pdf (printed by an installed browser).",
+        "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
+        "Chromium, Chrome or Edge).",
         "FILE.html",
-        suffixes=".html .htm .pdf",
     ),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."
@@ -471,8 +471,9 @@ CATALOGUE = {
     ),
     "samples": count("Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30)."),
     "samples@cluster": count(
-        "Draw N partitions from the posterior in each of two chains, to see how certain the "
-        "blocks are: adds the column confidence to --out and a section to --report. 0: none.",
+        "Draw N partitions (or hierarchies) from the posterior, in four chains together, to see "
+        "how certain the blocks are: adds the column confidence to --out and a section to "
+        "--report. 0: none.",
         least=0,
     ),
     "samples@soft": count(

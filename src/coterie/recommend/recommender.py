@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -655,16 +654,14 @@ class Recommender(Estimator):
         return self._from_state(newcomers_alone(state, _as_ratings(ratings, y)))
 
     def prepare_for_requests(self) -> Self:
-        """Build what makes answers for one user at a time quick; it takes more memory.
+        """Build what lists need before the first request: the interaction model.
 
         Returns
         -------
         Recommender
             The recommender itself.
         """
-        state = self._ranked(Order.BOTH)
-        assert state.interactions is not None
-        self._state = replace(state, interactions=state.interactions.prepared_for_requests())
+        self._ranked(Order.BOTH)
         return self
 
     def explain(self, user: Any, item: Any) -> Explanation:

@@ -1,68 +1,77 @@
-"""PDF files of pages and pictures, printed by a browser of this computer."""
+"""Pages and pictures as PDF files, printed by an installed browser."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from coterie.base.errors import InputError
+from coterie.data.atomic_files import atomic_write
 
-_NAMES = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "microsoft-edge",
-    "msedge",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
-_FLAGS = (
-    "--headless=new",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-pdf-header-footer",
-)
-_TIMEOUT = 120.0  # seconds
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge", "microsoft-edge")
+_SECONDS = 120
 
 
-def find_browser() -> str:
-    """Return the program that prints PDF files; raise InputError if there is none."""
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
+def find_browser(path: object) -> str:
+    """Return the program that prints PDF files; an InputError if there is none."""
+    for name in BROWSERS:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise InputError(
+        f"{path}: PDF files are printed by a browser, and none was found",
+        remedy="install Chromium, Chrome or Edge, or write HTML or SVG and print that",
+    )
+
+
+def check_page_path(path: str | os.PathLike[str]) -> None:
+    """Raise an InputError if no report can be written to this path."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".pdf":
+        find_browser(path)
+    elif suffix not in (".html", ".htm"):
         raise InputError(
-            "a PDF file needs a browser on this computer: Chromium, Chrome or Edge",
-            remedy="install one, or write .html and print it from any browser",
+            f"{path}: a report is an HTML or a PDF file",
+            remedy="give a name that ends with .html or .pdf",
         )
-    return found
 
 
-def pdf_of(page: str) -> bytes:
-    """Return an HTML page as a PDF file; the page must not fetch anything from the network."""
-    browser = find_browser()
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "page.html", Path(folder) / "page.pdf"
-        source.write_text(page, encoding="utf-8")
-        flags = [*_FLAGS, f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}"]
-        if sys.platform == "linux" and os.geteuid() == 0:
-            flags.append("--no-sandbox")  # the sandbox of Chromium does not run as root
+def write_page(html: str, path: str | os.PathLike[str]) -> None:
+    """Write a report as HTML, or as PDF by the suffix; the file appears complete or not at all."""
+    check_page_path(path)
+    content = print_pdf(html, path) if Path(path).suffix.lower() == ".pdf" else html.encode()
+    with atomic_write(Path(path), "wb") as file:
+        file.write(content)
+
+
+def print_pdf(html: str, path: str | os.PathLike[str]) -> bytes:
+    """Print a page that needs no network; `path` is named in errors."""
+    browser = find_browser(path)
+    with tempfile.TemporaryDirectory(prefix="coterie-pdf-") as folder:
+        page, printed = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        page.write_text(html, encoding="utf-8")
+        command = [
+            browser,
+            "--headless=new",
+            "--disable-gpu",
+            "--no-pdf-header-footer",
+            f"--user-data-dir={folder}/profile",
+            f"--print-to-pdf={printed}",
+            page.as_uri(),
+        ]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            command.insert(1, "--no-sandbox")  # Chromium refuses to start as root otherwise
         try:
-            subprocess.run(
-                [browser, *flags, source.as_uri()],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=_TIMEOUT,
-                check=True,
-            )
-            return target.read_bytes()
-        except (OSError, subprocess.SubprocessError) as error:
+            done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise InputError(f"{path}: {browser} did not print: {error}") from None
+        if not printed.exists():
+            said = done.stderr.decode(errors="replace").strip().splitlines()
             raise InputError(
-                f"{browser} could not print the PDF file ({type(error).__name__})",
-                remedy="write .html and print it from any browser",
-            ) from error
+                f"{path}: {browser} printed nothing" + (f": {said[-1]}" if said else ""),
+                remedy="write HTML or SVG and print that",
+            )
+        return printed.read_bytes()

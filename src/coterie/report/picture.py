@@ -1,4 +1,4 @@
-"""The picture of a report: its main charts in one SVG or PNG file."""
+"""The picture of a report: its main charts, or the network alone, as SVG, PNG or PDF."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coterie.base.errors import InputError
 from coterie.data.atomic_files import atomic_write
 from coterie.report.charts.drawing import WIDTH, clip, label, standalone, tag
 from coterie.report.page import Figure, Section
-from coterie.report.pdf import find_browser, pdf_of
+from coterie.report.pdf import find_browser, print_pdf
 
 _GAP = 28.0  # between two charts
 _HEADING = 30.0  # above a chart, for its title
@@ -45,14 +45,22 @@ class Picture:
         ----------
         path : str or path-like
             The file to write, with the suffix .svg, .png or .pdf. PNG requires the package
-            resvg_py, PDF a browser on this computer.
+            resvg_py, PDF an installed browser (Chromium, Chrome or Edge).
         """
         check_picture_path(path)
         suffix = Path(path).suffix.lower()
-        make = {".svg": self.svg.encode, ".png": self.png, ".pdf": self.pdf}[suffix]
-        content = make()
+        if suffix == ".pdf":
+            content = print_pdf(self._page(), path)
+        else:
+            content = self.svg.encode() if suffix == ".svg" else self.png()
         with atomic_write(Path(path), "wb") as file:
             file.write(content)
+
+    def _page(self) -> str:
+        """Return a page of the size of the drawing, in the colours of the light mode."""
+        width, height = re.findall(r'width="(\d+)" height="(\d+)"', self.svg)[0]
+        size = f"@page {{ size: {width}px {height}px; margin: 0 }} body {{ margin: 0 }}"
+        return f"<!DOCTYPE html><style>{size}</style>{_light_colours(self.svg)}"
 
     def png(self) -> bytes:
         """Return the drawing as a PNG file with the colours of the light mode."""
@@ -60,15 +68,6 @@ class Picture:
 
         image: bytes = resvg_py.svg_to_bytes(svg_string=_light_colours(self.svg), zoom=_ZOOM)
         return image
-
-    def pdf(self) -> bytes:
-        """Return the drawing as a PDF file with one page of its size."""
-        width, height = re.findall(r' width="([\d.]+)" height="([\d.]+)"', self.svg)[0]
-        style = f"@page {{ size: {width}px {height}px; margin: 0 }} body {{ margin: 0 }}"
-        style += "svg { display: block }"
-        drawing = _light_colours(self.svg)
-        page = f'<!doctype html><meta charset="utf-8"><style>{style}</style>{drawing}'
-        return pdf_of(page)
 
 
 def check_picture_path(path: str | PathLike[str]) -> None:
@@ -80,7 +79,7 @@ def check_picture_path(path: str | PathLike[str]) -> None:
             remedy="give a name that ends with .svg, .png or .pdf",
         )
     if suffix == ".pdf":
-        find_browser()
+        find_browser(path)
     if suffix == ".png" and find_spec("resvg_py") is None:
         raise InputError(
             f"{path}: PNG files require the package resvg_py",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import check_page, write_page
 from coterie.cli.reading import RATINGS, load_ratings
 from coterie.cli.recommend.options import load_features, make_estimator, say_coverage
 from coterie.cli.session import Session, command
@@ -54,7 +53,6 @@ def run(
     from coterie.data.titles import read_titles
     from coterie.recommend.evaluation import Evaluation, evaluate, evaluate_split
 
-    check_page(report)
     lengths = _lengths(top)
     files = (train is not None) + (test is not None)
     if files == 1 or (ratings is None) == (files == 0):
@@ -141,6 +139,7 @@ def _write_report(
     titles: dict[Any, str] | None,
     assumed: list[str],
 ) -> None:
+    from coterie.report.pdf import write_page
     from coterie.report.recommender_report import render
 
     last = found.last
@@ -154,7 +153,7 @@ def _write_report(
         titles=titles,
         assumed=assumed,
     )
-    write_page(path, page)
+    write_page(page, path)
 
 
 def _show(session: Session, found: Evaluation) -> None:

@@ -20,8 +20,9 @@ from coterie.kernels.additive.predict import (
 )
 from coterie.models.additive.predict import (
     only_users,
+    packed_samples,
     pair_distributions,
-    samples_with_factors,
+    unpacked_samples,
     with_nodes,
 )
 from coterie.models.additive.rating_scale import RatingScale, check_cuts
@@ -261,7 +262,7 @@ class AdditivePredictor(RatingPredictor):
             "values": self.scale.values,
             "bounds": self.scale.bounds,
             "chain_of_sample": self.chain_of_sample,
-            **{f"samples.{name}": array for name, array in self.samples._asdict().items()},
+            **{f"samples.{name}": array for name, array in packed_samples(self.samples).items()},
             **self.user_side.to_arrays("user_side"),
             **self.item_side.to_arrays("item_side"),
         }
@@ -269,12 +270,13 @@ class AdditivePredictor(RatingPredictor):
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         scale = RatingScale(arrays["values"], arrays["bounds"])
-        of_samples = {
-            name: arrays[f"samples.{name}"]
-            for name in Samples._fields
-            if f"samples.{name}" in arrays
-        }
-        samples = samples_with_factors(of_samples)
+        samples = unpacked_samples(
+            {
+                name.removeprefix("samples."): array
+                for name, array in arrays.items()
+                if name.startswith("samples.")
+            }
+        )
         n, m = samples.user_offsets.shape[1], samples.item_offsets.shape[1]
         user_side = SideInformation.from_arrays(arrays, "user_side", n, m)
         item_side = SideInformation.from_arrays(arrays, "item_side", m, n)
