@@ -16,6 +16,8 @@ from coterie.cli.fitting import (
     show_fit,
     summary_of,
 )
+from coterie.cli.layers import cluster_layers
+from coterie.cli.options import option_name
 from coterie.cli.reading import (
     ANYTHING,
     RATING_OBJECTIVES,
@@ -45,6 +47,8 @@ Examples:
   coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
   coterie cluster women-events.csv --two-mode --blocks 2,3
+  coterie cluster contacts.csv --blocks auto --layers kind --report layers.html
+  coterie cluster mails.csv --blocks auto --time sent --every month --out blocks.csv
 """
 
 
@@ -59,6 +63,8 @@ def run(
     objective: str = "simple",
     two_mode: bool = False,
     weights: str = "counts",
+    layers: str | None = None,
+    every: str | None = None,
     search: str = "best",
     score: str = "exact",
     alpha: float = 0.1,
@@ -84,6 +90,37 @@ def run(
     Fits a stochastic block model: nodes of a block have similar connections to all other blocks.
     Prints the number of blocks and the entropy (lower is better).
     """
+    column = layers if every is None else session.reading.given.get("time")
+    if every is not None and (column is None or layers is not None):
+        raise InputError(
+            "--every is the length of the periods of --time",
+            remedy="add --time COLUMN" if column is None else "leave out --layers",
+        )
+    if column is not None:
+        _only_for_one_graph(
+            weights=weights != "counts",
+            search=search != "best",
+            compare_models=compare_models,
+            samples=samples > 0,
+            min_block_size=min_block_size > 0,
+            connected=connected,
+            predict_links=predict_links is not None,
+            runs=runs > 1,
+            plot=plot is not None,
+            truth=truth is not None,
+            checkpoint=checkpoint is not None,
+            engine=engine != "local",
+        )
+        return cluster_layers(
+            session,
+            graph,
+            layer=column,
+            every=every,
+            blocks=blocks,
+            objective=objective,
+            out=out,
+            report=report,
+        )
     from coterie.engine.sharded_data import ShardedGraph
     from coterie.models.hard.posterior import sample_partitions
     from coterie.report.picture import check_picture_path
@@ -172,6 +209,17 @@ def _objective_of(objective: str, two_mode: bool, blocks: int | tuple[int, int] 
             remedy="add --two-mode or --objective ratings, or give one number of blocks",
         )
     return objective
+
+
+def _only_for_one_graph(**given: bool) -> None:
+    """Refuse options that layers do not have."""
+    for name, is_given in given.items():
+        if is_given:
+            option = option_name(name)
+            raise InputError(
+                f"{option} does not support layers",
+                remedy=f"leave out {option}, or --layers and --every",
+            )
 
 
 def _make_model(
