@@ -20,7 +20,7 @@ import json
 import re
 import string
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -544,132 +544,69 @@ TABLES: dict[str, Table] = {
 
 
 def comparison(results: Sections) -> str:
-    """The summary of README.md: one row per task, each with its own conditions."""
-    clustering = results["cluster", "best"]
-    rows = [
-        [
-            f"Hard clustering of {_GRAPHS[graph]}, {k} blocks: entropy S (lower is better)",
-            *_clustering_cells(clustering["rows"], graph),
-            _script(clustering),
-        ]
-        for graph, k in dict.fromkeys((row["graph"], row["k"]) for row in clustering["rows"])
-    ]
-    soft = results["soft", "iteration"]
-    peer = f"mmsbm {soft['versions'].get('mmsbm', '')}".strip()
-    ours, theirs = (
-        " / ".join(_formatted(form, row) for row in soft["rows"])
-        for form in ("{coterie_ms:.1f}", "{mmsbm_ms:.1f}")
-    )
-    sizes = " / ".join(str(row["k"]) for row in soft["rows"])
-    rows.append(
-        [
-            f"One exact MMSBM iteration, MovieLens-100k, {sizes} groups per side, CPU time",
-            f"{ours} ms (1 thread)",
-            f"{peer}, same model, numba backend: {theirs} ms (1 thread)",
-            _script(soft),
-        ]
-    )
-    folds = results["recommend", "folds"]
-    scored = sorted(folds["rows"], key=lambda row: float(row["rmse"]))
-    best = next(row for row in folds["rows"] if row["model"] == "coterie best")
-    peers = [row for row in scored if not row["model"].startswith("coterie")]
-    ladder = results["recommend", "ladder"]
-    ours = [row for row in ladder["rows"] if row["model"] == "coterie best"]
-    informed = [
-        row
-        for row in sorted(ladder["rows"], key=lambda row: float(row["rmse"]))
-        if not row["model"].startswith("coterie")
-    ]
-    if ours:
-        rows.append(
-            [
-                "Predicting ratings, MovieLens-100k, folds 0 and 1: RMSE",
-                f"{ours[0]['rmse']:.4f} (`best`, {_formatted('{cpu:.0f}', ours[0])} CPU s per fold;"
-                f" {ours[0]['information']})",
-                "; ".join(
-                    f"{row['model']} {row['rmse']:.4f} ({_formatted('{cpu:.0f}', row)} CPU s; "
-                    f"{row['information']})"
-                    for row in informed
-                ),
-                _script(ladder),
-            ]
-        )
-    rows.append(
-        [
-            "Predicting ratings, MovieLens-100k, five folds: RMSE",
-            f"{best['rmse']:.4f} (`best`, {_formatted('{cpu:.0f}', best)} CPU s per fold)",
-            "; ".join(
-                f"{row['model']} {row['rmse']:.4f}"
-                + (" (ids only, rank 10)" if row["model"] == "myFM" else "")
-                for row in peers
-            ),
-            _script(folds),
-        ]
-    )
+    """The summary of README.md: one figure and one condition per cell."""
+    clustering, soft = results["cluster", "best"], results["soft", "iteration"]
+    folds, ladder = results["recommend", "folds"], results["recommend", "ladder"]
     reading = results["io", "read"]
+    rows: list[list[str]] = []
+    for graph, k in dict.fromkeys((row["graph"], row["k"]) for row in clustering["rows"]):
+        ours, theirs = _same_threads(clustering["rows"], graph)
+        threads = f"{ours['threads']} thread" + "s" * (ours["threads"] != 1)
+        task, peer = f"{_GRAPHS[graph]}, {k} blocks", str(theirs["library"])
+        for what, form in (("entropy S", "{entropy:,.0f}"), ("seconds", "{seconds:.2f}")):
+            figures = (_formatted(form, row) for row in (ours, theirs))
+            rows.append([f"{task}: {what}", *_with_peer(figures, peer), threads])
+    peer = f"mmsbm {soft['versions'].get('mmsbm', '')}".strip()
+    for row in soft["rows"]:
+        task = f"an exact MMSBM iteration, {row['k']} groups per side: CPU ms"
+        figures = (_formatted(form, row) for form in ("{coterie_ms:.1f}", "{mmsbm_ms:.1f}"))
+        rows.append([task, *_with_peer(figures, peer), "MovieLens-100k, 1 thread"])
+    task = "predicted ratings, MovieLens-100k: RMSE"
+    ours, theirs = _best_of(ladder["rows"], same_information=True)
+    figures = (f"{row['rmse']:.4f}" for row in (ours, theirs))
+    rows.append([task, *_with_peer(figures, theirs["model"]), "the same information, folds 0, 1"])
+    ours, theirs = _best_of(folds["rows"], same_information=False)
+    figures = (f"{row['rmse']:.4f}" for row in (ours, theirs))
+    rows.append([task, *_with_peer(figures, theirs["model"]), "peer sees ids only, five folds"])
     first = reading["rows"][0]
-    rows.append(
-        [
-            f"Reading {first['file']}",
-            f"{first['seconds']:.2f} s to a graph ({reading['threads'].split(' ')[0]} threads)",
-            f"pandas.read_csv: {first['pandas_seconds']:.2f} s to two columns (1 thread)",
-            _script(reading),
-        ]
-    )
-    used = (clustering, soft, folds, reading)
+    figures = (_formatted(form, first) for form in ("{seconds:.2f}", "{pandas_seconds:.2f}"))
+    task = f"reading {first['file']}: seconds"
+    rows.append([task, *_with_peer(figures, "pandas"), "2 threads; pandas 1, no graph"])
+    used = (clustering, soft, folds, ladder, reading)
     dates = sorted({part["date"] for part in used})
-    loud = [name for name, part in zip(_SUMMARY, used, strict=True) if not part["quiet"]]
-    noise = (
-        f"Timings of {' and '.join(loud)} were taken while other work ran on the machine"
-        if loud
-        else "Nothing else ran on the machine"
-    )
     text = (
-        f"Machine: {_machine(clustering)}. {noise}. coterie {clustering['versions']['coterie']}; "
-        f"{' to '.join([dates[0], dates[-1]] if len(dates) > 1 else dates)}. graph-tool minimises "
-        "the description length with the number of blocks fixed, coterie the entropy S; both "
-        "labellings are scored by S. `best` also learns from which items a user rated; the peers "
-        f"of the five folds, except SVD++, see ids only. {_informed_peer(informed)}Peers run with "
-        "their default settings unless the cell says otherwise."
+        f"Lower is better in every row. Machine: {_machine(clustering)}. coterie "
+        f"{clustering['versions']['coterie']}; {dates[0]} to {dates[-1]}. graph-tool minimises the "
+        "description length with the number of blocks fixed, coterie the entropy S; both "
+        "labellings are scored by S. Settings, more peers, more data and all conditions: "
+        "docs/benchmarks."
     )
-    head = ["task", "coterie", "peer", "command"]
-    return markdown(head, rows) + f"\n\n<small>{text}</small>"
+    return markdown(["task", "coterie", "peer", "condition"], rows) + f"\n\n<small>{text}</small>"
 
 
-def _informed_peer(rows: Sequence[Row]) -> str:
-    """Say what the best peer with the information that `best` has reaches."""
-    found = [row for row in rows if "who rated what" in row["information"]]
-    if not found:
-        return ""
-    best = found[0]
-    return (
-        f"With the same information ({best['information']}) {best['model']} reaches "
-        f"{best['rmse']:.4f} on folds 0 and 1. "
-    )
+def _with_peer(figures: Iterable[str], peer: str) -> list[str]:
+    ours, theirs = figures
+    return [ours, f"{peer}: {theirs}"]
 
 
-_SUMMARY = ("clustering", "the MMSBM iteration", "the recommenders", "reading")
+def _best_of(rows: Iterable[Row], *, same_information: bool) -> tuple[Row, Row]:
+    """Return the row of `best` and that of the best peer, with as much information if asked."""
+    scored = sorted(rows, key=lambda row: float(row["rmse"]))
+    ours = next(row for row in scored if row["model"] == "coterie best")
+    peers = [row for row in scored if not row["model"].startswith("coterie")]
+    if same_information:
+        peers = [row for row in peers if row["information"] == ours["information"]]
+    return ours, peers[0]
 
 
-def _clustering_cells(rows: Iterable[Row], graph: str) -> tuple[str, str]:
-    """The fit of each library; with the same number of threads if such a pair was measured."""
-    found: dict[str, dict[int, Row]] = {}
+def _same_threads(rows: Iterable[Row], graph: str) -> tuple[Row, Row]:
+    """Return the fits of coterie and of its peer with the largest number of threads of both."""
+    found: dict[bool, dict[int, Row]] = {True: {}, False: {}}
     for row in rows:
         if row["graph"] == graph:
-            name = str(row["library"]).split(" ")[0]
-            found.setdefault(name, {})[int(row["threads"])] = row
-    shared = set.intersection(*(set(each) for each in found.values()))
-    cells = {}
-    for name, each in found.items():
-        row = each[max(shared)] if shared else each[max(each)]
-        plural = "" if row["threads"] == 1 else "s"
-        cells[name] = (
-            f"{row['entropy']:,.0f} in {row['seconds']:.2f} s ({row['threads']} thread{plural})"
-        )
-        if name != "coterie":
-            cells[name] = f"{row['library']}: {cells[name]}"
-    peer = "; ".join(cell for name, cell in cells.items() if name != "coterie")
-    return cells["coterie"], peer or "not measured"
+            found[str(row["library"]).startswith("coterie")][int(row["threads"])] = row
+    threads = max(set(found[True]) & set(found[False]))
+    return found[True][threads], found[False][threads]
 
 
 def releases(results: Sections) -> str:
@@ -750,11 +687,6 @@ def _command(part: Mapping[str, Any]) -> str:
     words = str(part["command"])
     runs = words.startswith(("python ", "coterie "))
     return f"`{words}`" if runs else words
-
-
-def _script(part: Mapping[str, Any]) -> str:
-    """The script alone, where the full command stands in the documentation."""
-    return "`" + " ".join(str(part["command"]).split(" ")[:2]) + "`"
 
 
 def _formatted(form: str, row: Row) -> str:

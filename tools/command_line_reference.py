@@ -12,6 +12,7 @@ import inspect
 import sys
 import types
 import typing
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,37 +65,59 @@ def option_names(command: Any) -> set[str]:
 
 
 def render_page(root: Any) -> str:
-    """The whole page as Markdown."""
+    """The whole page as Markdown: first what several commands share, then every command."""
     commands = list(walk(root))
-    general = root.commands["cluster"]
-    shared = {p.name: _entry(p, general) for p in general.params if p.name in SHARED}
+    count = Counter(entry for _, command in commands for entry in _entries(command).values())
+    # of an option that means different things, only the most frequent meaning is shared
+    most = {entry.split(" (")[0]: entry for entry, times in reversed(count.most_common())}
+    shared = {entry for name, entry in most.items() if count[entry] > 1 and name[1] == "-"}
+    general = _entries(root.commands["cluster"])
+    common = [general[name] for name in SHARED]
+    further = sorted(shared - set(common))
     parts = [
         "# Command line",
         GENERATED_BY,
         INTRODUCTION,
         "## Common options (where a command has them)",
-        "\n\n".join(shared[name] for name in SHARED),
+        *common,
+        "## Options of several commands",
+        "Each command lists the ones that it has.",
+        *further,
     ]
-    parts += [_section(name, command, set(shared.values())) for name, command in commands]
+    parts += [_section(name, command, set(common), set(further)) for name, command in commands]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def _section(name: str, command: Any, shared: set[str]) -> str:
-    """One command; options that mean the same for every command are left out."""
+def _entries(command: Any) -> dict[str, str]:
+    """The visible arguments and options of a command, each as an entry of a definition list."""
+    if hasattr(command, "commands"):
+        return {}
+    visible = [p for p in command.params if not p.hidden and p.name != "help"]
+    visible.sort(key=lambda p: p.param_type_name != "argument")
+    return {p.name: _entry(p, command) for p in visible}
+
+
+def _section(name: str, command: Any, common: set[str], further: set[str]) -> str:
+    """One command; what several commands share is described once, above."""
     depth = "##" if name.count(" ") == 1 else "###"
     help_text = inspect.cleandoc(command.help or "").replace("\b\n", "").replace("<", "&lt;")
     lines = [f"{depth} {name}", help_text]
     if hasattr(command, "commands"):
         members = (f"[`{name} {short}`](#{_anchor(name, short)})" for short in command.commands)
         return "\n\n".join([*lines, ", ".join(sorted(members)), *_epilog(command.epilog or "")])
-    visible = [p for p in command.params if not p.hidden and p.name != "help"]
-    arguments = [p for p in visible if p.param_type_name == "argument"]
-    options = [p for p in visible if p.param_type_name == "option"]
-    usage = [name, *(_argument_usage(p) for p in arguments)]
-    usage += [f"{p.opts[0]} {_placeholder(p, command)}" for p in options if p.required]
+    needed = [p for p in command.params if not p.hidden]
+    usage = [name, *(_argument_usage(p) for p in needed if p.param_type_name == "argument")]
+    usage += [
+        f"{p.opts[0]} {_placeholder(p, command)}"
+        for p in needed
+        if p.param_type_name == "option" and p.required
+    ]
     lines.append(f"```text\n{' '.join(usage)} [OPTIONS]\n```")
-    entries = (_entry(p, command) for p in arguments + options)
-    lines += [entry for entry in entries if entry not in shared]
+    entries = list(_entries(command).values())
+    lines += [entry for entry in entries if entry not in common | further]
+    also = [entry.split(" (")[0] for entry in entries if entry in further]
+    if also:
+        lines.append(f"[Also](#options-of-several-commands): {', '.join(also)}.")
     return "\n\n".join(lines + _epilog(command.epilog or ""))
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import itertools
 import json
+import math
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
 import time
 import zipfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -24,7 +28,7 @@ import coterie as ct
 from coterie.app.guard import AllowedHosts
 from coterie.app.web import application, state
 from coterie.app.web.application import make_app
-from coterie.app.web.publish_page import ledger_lines
+from coterie.app.web.publish_page import frontier_chart, ledger_lines
 from coterie.app.web.state import StepResult
 from coterie.app.web.tasks import reading
 from coterie.app.web.tasks.context import TaskContext
@@ -46,7 +50,7 @@ def app(monkeypatch, tmp_path):
 @pytest.fixture
 def signed_in(app):
     client, sign_in, workspace = app
-    assert client.get(f"/sign-in?token={sign_in.one_time}").status_code == 200
+    assert client.post("/sign-in", data={"token": sign_in.one_time}).status_code == 200
     return client, workspace
 
 
@@ -86,14 +90,40 @@ def test_nothing_is_answered_without_signing_in(app):
 def test_the_address_works_once_and_the_cookie_stays_on_this_site(app):
     client, sign_in, _ = app
     first = sign_in.one_time
-    answer = client.get(f"/sign-in?token={first}", follow_redirects=False)
+    for _ in range(2):  # looking at the address does not use it up
+        assert f'value="{first}"' in client.get(f"/sign-in?token={first}").text
+    assert client.get("/data").status_code == 401
+    answer = client.post("/sign-in", data={"token": first}, follow_redirects=False)
     cookie = answer.headers["set-cookie"]
     assert "samesite=strict" in cookie.lower() and "httponly" in cookie.lower()
     assert client.get("/data").status_code == 200
     client.cookies.clear()
     assert client.get(f"/sign-in?token={first}").status_code == 401
+    assert client.post("/sign-in", data={"token": first}).status_code == 401
     assert client.get("/data").status_code == 401
-    assert client.get(f"/sign-in?token={sign_in.one_time}").status_code == 200
+    assert client.post("/sign-in", data={"token": sign_in.one_time}).status_code == 200
+
+
+def test_the_browser_gets_no_secret_and_nobody_waits_for_it(start, tmp_path):
+    """Every account can read the arguments of a process; a browser may not return at once."""
+    seen, script = tmp_path / "seen", tmp_path / "browser"
+    script.write_text(
+        f'#!/bin/sh\ntr "\\0" " " </proc/$$/cmdline >{seen}.new\n'
+        f"mv {seen}.new {seen}\nexec sleep 30\n"
+    )
+    script.chmod(0o700)
+    running = start("app", BROWSER=f"{script} %s", TMPDIR=str(tmp_path))
+    token = running.address.partition("token=")[2]
+    base = running.address.partition("/sign-in")[0]
+    assert len(token) > 20 and httpx.get(base, timeout=10).status_code == 401  # answers meanwhile
+    end = time.monotonic() + 30
+    while not seen.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    arguments = seen.read_text()
+    assert "file://" in arguments and token not in arguments
+    page = Path(urlsplit(arguments.split()[-1]).path)
+    assert token in page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600 and page.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_other_sites_and_names_are_refused_even_with_the_cookie(signed_in):
@@ -348,7 +378,7 @@ def test_a_private_release_from_node_list_to_downloads(signed_in, monkeypatch, t
     found = workspace.chosen_result("release").result
     assert found["nodes"] == 300 and found["spent"] == "2" and found["factor"] == "7.39"
     page = client.get("/publish").text
-    assert "has spent 2 of 3" in page and "factor of at most 7.39" in page
+    assert "has spent 2 of 3" in page and "more than 7.39 times as likely" in page
     assert "epsilon 2 in total" in client.get("/publish/ledger?q=Club").text
     assert "Nothing was published" in client.get("/publish/ledger?q=other").text
     # the script draws the same network from the sketch
@@ -554,7 +584,7 @@ def test_ctrl_c_ends_everything_and_deletes_the_files(start, tmp_path):
     assert httpx.get(f"{base}/data", timeout=60).status_code == 401
     assert len(list(tmp_path.glob("coterie-app-*"))) == 1
     with httpx.Client(base_url=base, timeout=60) as client:
-        client.get(running.address)
+        client.post("/sign-in", data={"token": running.address.partition("token=")[2]})
         with client.stream("GET", "/events") as events:  # an open page does not delay the end
             next(events.iter_lines())
             assert running.stop() == 0
@@ -562,11 +592,36 @@ def test_ctrl_c_ends_everything_and_deletes_the_files(start, tmp_path):
     assert "Traceback" not in running.printed
 
 
+def test_what_a_killed_application_left_is_removed_by_the_next_one(start, tmp_path):
+    variables = {"TMPDIR": str(tmp_path)}
+    killed = start("app", "--demo", "--no-browser", **variables)
+    folder = next(tmp_path.glob("coterie-app-*"))
+    assert killed.stop(signal.SIGKILL) == -signal.SIGKILL and folder.exists()
+    foreign = tmp_path / "coterie-app-of-another-version"
+    foreign.mkdir()
+    first = start("app", "--no-browser", **variables)
+    assert not folder.exists() and foreign.exists()
+    own = next(one for one in tmp_path.glob("coterie-app-*") if one != foreign)
+    start("app", "--no-browser", **variables)
+    assert own.exists()  # `first` still runs
+    assert first.stop() == 0 and not own.exists()
+
+
+def test_marks_of_the_chart_do_not_overlap():
+    point = {"smallest": 10, "communities": 0.8, "blocks": 5, "min_class_size": 10}
+    other = {**point, "communities": 0.805}
+    marks = frontier_chart([point, point, other, point], None, 0)["marks"]
+    places = [(x, y) for _, x, y, *_ in marks]
+    assert min(math.dist(a, b) for a, b in itertools.combinations(places, 2)) >= 18
+    assert places[0][0] == min(x for x, _ in places)
+
+
 def test_a_task_that_needs_too_much_memory_ends_with_a_message():
     """Such as a compressed file of 3 MB that becomes a terabyte when it is read."""
     script = """
 import sys, types
 from pathlib import Path
+from urllib.parse import urlsplit
 from threading import Event
 from coterie.app.web import worker
 worker.TASKS["grow"] = "bomb:grow"
@@ -574,7 +629,7 @@ bomb = sys.modules["coterie.app.web.tasks.bomb"] = types.ModuleType("bomb")
 bomb.grow = lambda context: bytearray(8 << 30)
 worker.limit_memory(4 << 30)
 order = {"task": "grow", "settings": {}, "folder": "."}
-print(worker._result(order, print, Event())["message"])
+print(worker._result(order, print, Event(), print)["message"])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "not enough memory" in done.stdout, done.stderr

@@ -459,9 +459,40 @@ def test_a_job_can_be_stopped_and_cancelled(tab):
     tab.until(lambda: tab.all("#job"), "progress")
     tab.click('form[action="/job/stop"] button')
     tab.until(lambda: tab.job()["state"] == "stopping", "the stop")
+    tab.sees("Stopping …")
     os.kill(held, signal.SIGCONT)
     tab.finished("explore")
-    tab.sees("nodes with")
+    tab.sees("The search was stopped before it was finished.")
+    tab.fits()
+    assert "unfinished" in tab.find(".choices").text and "better than none" not in tab.text
+    tab.click('.verdict form[action="/result/choose"] button')
+    tab.finished("explore")
+    tab.sees("connections form")
+    assert "chosen automatically" in tab.find(".choices").text
+
+
+def test_twenty_tabs_are_answered_and_get_the_changes(tab):
+    """A browser opens six connections to a server, and a stream of events keeps one."""
+    _demo(tab, "network")
+    first = tab.driver.current_window_handle
+    opened = []
+    try:
+        for _ in range(20):
+            tab.driver.switch_to.new_window("tab")
+            opened.append(tab.driver.current_window_handle)
+            began = time.monotonic()
+            tab.open("/data")
+            assert "Which data?" in tab.text and time.monotonic() - began < 10
+        _demo(tab, "ratings")
+        tab.driver.switch_to.window(opened[0])
+        tab.sees("ratings of 100 items")
+    finally:
+        for one in opened:
+            tab.driver.switch_to.window(one)
+            tab.driver.close()
+        tab.driver.switch_to.window(first)
+    _demo(tab, "network")
+    tab.sees("a network of 300 nodes")
 
 
 @pytest.mark.parametrize(
@@ -565,7 +596,7 @@ def test_a_private_release_with_a_node_list(tab, tmp_path):
     tab.click("#private-form > button[type=submit]")
     tab.finished("release")
     tab.sees("“club of the demo” has spent 3 of 4.")
-    tab.sees("by a factor of at most 20.1")
+    tab.sees("more than 20.1 times as likely")
     tab.fits()
     assert tab.get("/download/release/network.sketch")[0] == 200
     assert tab.get("/download/release/graph.csv")[1].startswith(b"# nodes: 300\nsource")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -156,3 +157,48 @@ def test_loopback_addresses():
     assert is_loopback("127.0.0.1") and is_loopback("::1") and is_loopback("127.1.2.3")
     assert not is_loopback("0.0.0.0") and not is_loopback("192.168.0.1")
     assert not is_loopback("films.example")
+
+
+def test_more_requests_at_once_than_allowed_are_refused_but_not_unfinished_bodies():
+    """Counted is what is being answered, not what has not arrived."""
+    answering, arriving = asyncio.Event(), asyncio.Event()
+
+    async def application(scope, receive, send):
+        while (await receive()).get("more_body"):
+            continue
+        if scope["path"] == "/slow":
+            await answering.wait()
+        await PlainTextResponse("done")(scope, receive, send)
+
+    guard = Guard(application, hosts=AllowedHosts.of("x"), max_body=99, max_requests=2)
+
+    async def ask(path: str, body: Any = None) -> int:
+        scope = {"type": "http", "method": "POST", "path": path, "headers": [(b"host", b"x")]}
+        seen = []
+
+        async def receive():
+            if body is not None:
+                await body.wait()
+            return {"type": "http.request", "body": b""}
+
+        async def send(message):
+            seen.append(message.get("status"))
+
+        await guard(scope, receive, send)
+        return seen[0]
+
+    async def all_together():
+        late = [asyncio.create_task(ask("/", arriving)) for _ in range(50)]
+        slow = [asyncio.create_task(ask("/slow")) for _ in range(1)]
+        await asyncio.sleep(0.05)
+        assert guard.in_flight == 1 and await ask("/") == 200
+        slow += [asyncio.create_task(ask("/slow"))]
+        await asyncio.sleep(0.05)
+        assert guard.in_flight == 2 and await ask("/") == 503
+        answering.set()
+        assert await asyncio.gather(*slow) == [200, 200]
+        arriving.set()
+        assert set(await asyncio.gather(*late)) == {200}
+        assert guard.in_flight == 0
+
+    asyncio.run(all_together())

@@ -160,3 +160,29 @@ def test_the_head_of_a_request_is_limited_in_size_but_not_the_body():
         with httpx.Client(base_url=f"http://127.0.0.1:{address[1]}", timeout=60) as client:
             for _ in range(2):  # the same connection
                 assert client.post("/", content=b"x" * (1 << 20)).text == str(1 << 20)
+
+
+def test_silent_connections_do_not_keep_others_out(start, model_files):
+    """Idle sockets, half heads and half bodies: more than the server accepts of all together."""
+    running = _serve(start, model_files["mmsbm"])
+    place = ("127.0.0.1", int(running.address.rpartition(":")[2]))
+    body = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n"
+    body += b"Content-Type: application/json\r\n\r\n{"
+    silent: list[socket.socket] = []
+    try:
+        for begin in (b"", b"GET / HTTP/1.1\r\nX-Slow: ", body):
+            for _ in range(400):
+                silent.append(socket.create_connection(place, timeout=60))
+                with contextlib.suppress(ConnectionError):
+                    silent[-1].sendall(begin)
+            began = time.monotonic()
+            for _ in range(10):
+                answer = httpx.post(
+                    f"{running.address}/recommend", json={"user": "u1", "n": 1}, timeout=60
+                )
+                assert answer.status_code == 200
+            assert time.monotonic() - began < 20
+    finally:
+        for one in silent:
+            one.close()
+    assert running.stop() == 0

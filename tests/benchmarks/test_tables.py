@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -97,9 +98,18 @@ def test_the_comparison_prefers_equal_thread_counts():
         }
 
     rows = [row("coterie 1", 1, 5), row("coterie 1", 2, 3), row("peer 2", 1, 9)]
-    ours, theirs = tables._clustering_cells(rows, "as-caida")
-    assert ours == "10 in 5.00 s (1 thread)"
-    assert theirs == "peer 2: 10 in 9.00 s (1 thread)"
+    ours, theirs = tables._same_threads(rows, "as-caida")
+    assert (ours["threads"], ours["seconds"]) == (1, 5)
+    assert (theirs["threads"], theirs["seconds"]) == (1, 9)
+
+
+def test_a_cell_of_the_comparison_has_one_figure(results):
+    table = tables.comparison(results).split("<small>")[0]
+    for row in table.strip().splitlines()[2:]:
+        ours, peer = (cell.strip() for cell in row.strip("|").split("|")[1:3])
+        assert re.fullmatch(r"[\d.,]+", ours), row
+        assert re.fullmatch(r"[\w +.-]+: [\d.,]+", peer), row
+        assert len(row) < 160
 
 
 def test_a_recorder_replaces_its_section_and_keeps_the_others(tmp_path: Path):

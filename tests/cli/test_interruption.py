@@ -99,7 +99,7 @@ def slow(number):
     print("ready", flush=True)
     {SLOW}
 
-def app():
+def app(**options):
     with LocalEngine(2) as engine:
         engine.map(slow, [1])
 

@@ -66,6 +66,17 @@ def test_sketch_then_show_then_the_cap(folder: Path) -> None:
     assert not (folder / "h.sketch").exists()
 
 
+def test_intervals_are_printed_and_in_the_json(folder: Path) -> None:
+    made = json.loads(sketch("--json", "--for", "degrees").stdout)
+    found = made["figures"]["edges"]
+    assert set(found) == {"value", "low", "high"} and found["low"] <= found["high"]
+    shown = run("sketch", "--show", "g.sketch")
+    assert "95 % interval" in shown.stdout and "mean clustering" in shown.stdout
+    assert json.loads(run("sketch", "--show", "g.sketch", "--json").stdout)["figures"]
+    unknown = sketch("--for", "fame", out="h.sketch")
+    assert unknown.returncode == 2
+
+
 def test_a_sketch_after_a_measured_release_says_what_it_means(folder: Path) -> None:
     ledger = Ledger(folder / "state")
     ledger.begin("staff", kind="release", graphs=2, details={})
@@ -104,7 +115,7 @@ def test_a_small_network_is_said_to_have_much_noise(folder: Path) -> None:
         ({"epsilon": "20"}, "--allow-large-epsilon"),
         ({"nodes": "4"}, "not in the node list"),
         ({"nodes": "ids.txt"}, "ids.txt: no such file"),
-        ({"out": "missing/g.sketch"}, "folder does not exist"),
+        ({"out": "missing/g.sketch"}, "there is no folder"),
         ({"out": "g.txt", "nodes": "8"}, "also an input"),
         ({"dataset": "a/b"}, "not a possible name"),
     ],

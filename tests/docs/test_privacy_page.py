@@ -7,7 +7,7 @@ import re
 import pytest
 from tools.documentation import DOCS, ROOT
 
-PAGE = DOCS / "explanation" / "privacy-officer.md"
+PAGE = DOCS / "explanation" / "privacy-details.md"
 _LINK = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 _NAME = re.compile(r"`(test_\w+)`")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _OWN_PAGES = ("same-origin", "none")  # "none": typed or opened by the user
 
+_SOON = {"retry-after": "1"}
 SECURITY_HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -127,6 +128,9 @@ class Guard:
         Paths with a maximum of their own.
     body_seconds : float
         Maximum time for receiving a body.
+    max_requests : int
+        Maximum number of requests that are answered at the same time. One whose body has not
+        arrived yet does not count: whoever sends nothing must not keep others out.
     """
 
     def __init__(
@@ -139,6 +143,7 @@ class Guard:
         open_paths: tuple[str, ...] = (),
         large_paths: Mapping[str, int] | None = None,
         body_seconds: float = 60.0,
+        max_requests: int = 256,
     ) -> None:
         self.app = app
         self.hosts = hosts
@@ -147,13 +152,24 @@ class Guard:
         self.open_paths = open_paths
         self.large_paths = dict(large_paths or {})
         self.body_seconds = body_seconds
+        self.max_requests = max_requests
+        self.in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return  # no websockets
-        started = False
+        started = counted = False
+
+        def count() -> None:
+            nonlocal counted
+            if self.in_flight >= self.max_requests:
+                raise ProblemError(
+                    503, "too many requests at the same time; try again", headers=_SOON
+                )
+            counted = True
+            self.in_flight += 1
 
         async def guarded_send(message: Message) -> None:
             nonlocal started
@@ -168,11 +184,17 @@ class Guard:
 
         try:
             self._check(scope)
-            await self.app(scope, self._limited(receive, self._limit(scope)), guarded_send)
+            later = scope["method"] not in ("GET", "HEAD")  # when the body is complete
+            if not later:
+                count()
+            received = self._limited(receive, self._limit(scope), count if later else None)
+            await self.app(scope, received, guarded_send)
         except ProblemError as problem:
             if started:
                 raise
             await problem.response()(scope, receive, guarded_send)
+        finally:
+            self.in_flight -= counted
 
     def _check(self, scope: Scope) -> None:
         """Raise ProblemError for a request that must not be answered."""
@@ -208,8 +230,10 @@ class Guard:
                     headers={"www-authenticate": "Bearer"},
                 )
 
-    def _limited(self, receive: Receive, limit: int) -> Receive:
-        """Return `receive` with limits on the size of a body and on the time it may take."""
+    def _limited(self, receive: Receive, limit: int, count: Callable[[], None] | None) -> Receive:
+        """Return `receive` with limits on the size of a body and on the time it may take.
+
+        `count` is called when the body is complete."""
         loop = asyncio.get_running_loop()
         ends = loop.time() + self.body_seconds
         size, complete = 0, False
@@ -228,6 +252,8 @@ class Guard:
                 complete = not message.get("more_body", False)
                 if size > limit:
                     raise _too_large(limit)
+                if complete and count is not None:
+                    count()
             return message
 
         return limited

@@ -6,13 +6,17 @@ import errno
 import os
 import signal
 import socket
+import threading
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from coterie.base.errors import InputError, MissingDependencyError
 
-_CONCURRENT_REQUESTS = 256  # more are answered with 503
+_MOST_CONNECTIONS = 900  # then the one that is silent for longest is closed
+_OTHER_FILES = 120  # that a process needs besides connections
 _GRACE_SECONDS = 10
 HEAD_SECONDS = 20.0  # for the head of a request; the guard limits the body
 HEAD_BYTES = 64 << 10
@@ -78,6 +82,22 @@ def address(host: str, port: int) -> str:
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
 
 
+def open_privately(link: str, folder: Path) -> None:
+    """Open an address in the browser, which other accounts of the machine must not learn.
+
+    Arguments of a process are visible to everybody, so the browser gets a file of this account
+    that leads to the address. Nobody waits for the browser: its command may not return.
+    """
+    import webbrowser
+
+    from coterie.app.page import filled
+
+    page = folder / "open.html"
+    with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(filled("open.html", address=link))
+    threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
+
+
 def run(
     app: Any,
     listening: socket.socket,
@@ -109,7 +129,6 @@ def run(
         log_level="warning",
         access_log=False,
         server_header=False,
-        limit_concurrency=_CONCURRENT_REQUESTS,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         lifespan="on",
@@ -117,22 +136,53 @@ def run(
     Server(config).run(sockets=[listening])
 
 
+def _open_files() -> int:
+    """Return how many files this process may open."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 512
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
 def _impatient_protocol() -> Any:
     """Return uvicorn's protocol, with limits on the time and the size of the head of a request.
 
     Uvicorn has none with httptools: a client that opens many connections and sends half a line on
     each would keep everybody else out (Slowloris), and an endless header would fill the memory.
+    If there are too many connections, one that waits for its client is closed: of the client with
+    the most connections, the one that was silent for longest.
     """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    most = max(10, min(_MOST_CONNECTIONS, _open_files() - _OTHER_FILES))
 
     class ImpatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            self.heard = self.loop.time()
+            if len(self.connections) > most:
+                self.close_most_silent()
             self.waited_for: Any = self  # the last request when the head was found incomplete
             self.look_again = self.loop.call_later(HEAD_SECONDS / 2, self.end_if_silent)
 
         in_head = False
         head_size = 0
+
+        @property
+        def waits_for_client(self) -> bool:
+            return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+        def close_most_silent(self) -> None:
+            open_ones = [one for one in self.connections if not one.transport.is_closing()]
+            clients = Counter(one.client and one.client[0] for one in open_ones)
+            waiting = [one for one in open_ones if one is not self and one.waits_for_client]
+            silent = max(
+                waiting,
+                key=lambda one: (clients[one.client and one.client[0]], -one.heard),
+                default=self,
+            )
+            silent.transport.close()
 
         def on_message_begin(self) -> None:
             self.in_head, self.head_size = True, 0
@@ -143,6 +193,7 @@ def _impatient_protocol() -> Any:
             super().on_headers_complete()
 
         def data_received(self, data: bytes) -> None:
+            self.heard = self.loop.time()
             super().data_received(data)
             if self.in_head:
                 self.head_size += len(data)

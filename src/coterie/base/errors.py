@@ -7,7 +7,20 @@ know the command line: a remedy names a parameter between backticks, as in "set 
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from os import PathLike
+
+
+def near_miss(value: str, names: Iterable[str]) -> str:
+    """Return "; did you mean …?" for a name that is nearly one of these, else an empty text.
+
+    >>> near_miss("degree_corected", ["simple", "degree-corrected"]), near_miss("x", ["simple"])
+    ("; did you mean 'degree-corrected'?", '')
+    """
+    plain = {name.casefold().replace("_", "-"): name for name in names}
+    near = difflib.get_close_matches(value.casefold().replace("_", "-"), plain, 1)
+    return f"; did you mean {plain[near[0]]!r}?" if near else ""
 
 
 class CoterieError(Exception):

@@ -27,7 +27,7 @@ def run(
 
     require_app_extra()
     from coterie.app.guard import AllowedHosts
-    from coterie.app.server import address, listening_socket
+    from coterie.app.server import address, listening_socket, open_privately
     from coterie.app.server import run as serve
     from coterie.app.web.application import make_app
     from coterie.app.web.sign_in import SIGN_IN
@@ -52,9 +52,7 @@ def run(
             f"coterie runs on {link} (this address works once; stop with Ctrl-C)", important=True
         )
         if not no_browser:
-            import webbrowser
-
-            webbrowser.open(link)
+            open_privately(link, workspace.folder)
 
     def stopping() -> None:
         workspace.closing = True

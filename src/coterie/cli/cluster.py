@@ -9,18 +9,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit, write_page
-from coterie.cli.reading import ANYTHING, load_data, parse_blocks, refuse_report_of_shards
+from coterie.cli.fitting import (
+    FitOutcome,
+    checkpoint_arguments,
+    engine_of,
+    show_fit,
+    summary_of,
+)
+from coterie.cli.layers import cluster_layers
+from coterie.cli.options import option_name
+from coterie.cli.reading import (
+    ANYTHING,
+    RATING_OBJECTIVES,
+    load_data,
+    load_two_mode,
+    parse_blocks,
+    refuse_report_of_shards,
+)
 from coterie.cli.session import Session, command, spell_options
 
 if TYPE_CHECKING:
     import numpy as np
 
     from coterie.data.foreign import TableColumns
+    from coterie.models.agreement import KnownLabels
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.description.sampling import PosteriorSamples
     from coterie.models.hard.graph_results import ClusteringFacts
+    from coterie.models.hard.posterior import PosteriorSamples
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
@@ -30,10 +46,13 @@ Examples:
   coterie cluster friends.csv --blocks auto --objective auto --compare-models
   coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
+  coterie cluster women-events.csv --two-mode --blocks 2,3
+  coterie cluster contacts.csv --blocks auto --layers kind --report layers.html
+  coterie cluster mails.csv --blocks auto --time sent --every month --out blocks.csv
 """
 
 
-_SAMPLED = ("simple", "degree-corrected", "communities", "auto")  # objectives of --samples
+_TWO_SIDES = ("ratings", "binomial", "likes")  # objectives without --samples
 
 
 @command(reads=ANYTHING)
@@ -44,7 +63,10 @@ def run(
     objective: str | None = None,
     communities: str | None = None,
     effort: float = 1.0,
+    two_mode: bool = False,
     weights: str = "counts",
+    layers: str | None = None,
+    every: str | None = None,
     search: str = "best",
     score: str = "exact",
     alpha: float = 0.1,
@@ -70,8 +92,41 @@ def run(
     Fits a stochastic block model: nodes of a block have similar connections to all other blocks.
     Prints the number of blocks and the entropy (lower is better).
     """
+    column = layers if every is None else session.reading.given.get("time")
+    if every is not None and (column is None or layers is not None):
+        raise InputError(
+            "--every is the length of the periods of --time",
+            remedy="add --time COLUMN" if column is None else "leave out --layers",
+        )
+    if column is not None:
+        _only_for_one_graph(
+            communities=communities is not None,
+            effort=effort != 1,
+            weights=weights != "counts",
+            search=search != "best",
+            compare_models=compare_models,
+            samples=samples > 0,
+            min_block_size=min_block_size > 0,
+            connected=connected,
+            predict_links=predict_links is not None,
+            runs=runs > 1,
+            plot=plot is not None,
+            truth=truth is not None,
+            checkpoint=checkpoint is not None,
+            engine=engine != "local",
+        )
+        return cluster_layers(
+            session,
+            graph,
+            layer=column,
+            every=every,
+            blocks=blocks,
+            objective=objective or "simple",
+            out=out,
+            report=report,
+        )
     from coterie.engine.sharded_data import ShardedGraph
-    from coterie.models.hard.description.sampling import sample_partitions
+    from coterie.models.hard.posterior import sample_partitions
     from coterie.report.picture import check_picture_path
 
     if plot is not None:
@@ -79,12 +134,13 @@ def run(
     count = parse_blocks(blocks)
     if objective is None:
         plain = isinstance(count, str) and search == "best" and weights == "counts"
-        objective = "auto" if plain else "simple"
+        objective = "auto" if plain and not two_mode else "simple"
+    objective = _objective_of(objective, two_mode, count)
     saving = checkpoint_arguments(checkpoint, resume)
-    if samples and (count == "nested" or objective not in _SAMPLED):
+    if samples and objective in _TWO_SIDES:
         raise InputError(
-            f"--samples does not support --blocks {blocks} with --objective {objective}",
-            remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
+            f"--samples does not support --objective {objective}",
+            remedy="leave it out: only partitions of graphs are sampled",
         )
     model = _make_model(
         count,
@@ -103,7 +159,12 @@ def run(
         rng=session.seed,
     )
     model.check_request(engine=engine, **saving)
-    data = load_data(session, graph, objective, weights=weights)
+    further = Further()
+    data: Any
+    if two_mode:
+        data, further.sides = load_two_mode(session, graph)
+    else:
+        data = load_data(session, graph, objective, weights=weights)
     loaded = search == "best" and isinstance(data, ShardedGraph)  # by the fit
     if not loaded:
         refuse_report_of_shards(report, graph)
@@ -118,12 +179,14 @@ def run(
         if loaded:
             data = model.graph_
         here = running if engine == "local" else "local"
-        further = Further()
         if samples:
+            facts = model.facts()
             further.samples = sample_partitions(
                 data,
-                model.labels_,
-                model.facts().model,
+                facts.levels or [model.labels_],
+                facts.model,
+                weights=weights,
+                nested=bool(facts.levels),
                 n_samples=samples,
                 rng=session.seed,
                 engine=here,
@@ -139,6 +202,33 @@ def run(
     files = OutputFiles(out, plot, report)
     _write_files(model, data, further, files, name=Path(graph).name, assumed=session.assumed)
     return _show(session, model, data, further, files)
+
+
+def _objective_of(objective: str, two_mode: bool, blocks: int | tuple[int, int] | str) -> str:
+    """Return the objective; that of a two-mode network counts pairs without an edge."""
+    if two_mode:
+        if objective not in ("simple", "likes"):
+            raise InputError(
+                f"--two-mode does not support --objective {objective}", remedy="leave out one"
+            )
+        return "likes"
+    if isinstance(blocks, tuple) and objective not in RATING_OBJECTIVES:
+        raise InputError(
+            "--blocks K,L is for two kinds of nodes, and a network of one kind was asked for",
+            remedy="add --two-mode or --objective ratings, or give one number of blocks",
+        )
+    return objective
+
+
+def _only_for_one_graph(**given: bool) -> None:
+    """Refuse options that layers do not have."""
+    for name, is_given in given.items():
+        if is_given:
+            option = option_name(name)
+            raise InputError(
+                f"{option} does not support layers",
+                remedy=f"leave out {option}, or --layers and --every",
+            )
 
 
 def _make_model(
@@ -178,7 +268,8 @@ class Further:
     samples: PosteriorSamples | None = None
     compared: list[ComparedModel] = field(default_factory=list)
     links: list[tuple[Any, Any, float]] = field(default_factory=list)  # absent, and probable
-    agreement: Agreement | None = None  # with known blocks
+    agreement: KnownLabels | None = None
+    sides: tuple[str, str] = ("user", "item")  # what the two kinds of nodes are called
 
 
 class OutputFiles(NamedTuple):
@@ -200,15 +291,14 @@ def _write_files(
 ) -> None:
     """Write the labels, the picture and the report that were requested."""
     if files.labels is not None:
-        from coterie.data.writers import write_table
-
-        write_table(files.labels, _labels_table(model, data, further.samples))
+        _write_labels(files.labels, _labels_table(model, data, further), data)
     if files.picture is not None:
         from coterie.report.cluster_report import draw
 
         draw(model, data, title=name).save(files.picture)
     if files.report is not None:
         from coterie.report.cluster_report import render
+        from coterie.report.pdf import write_page
 
         page = render(
             model,
@@ -218,8 +308,30 @@ def _write_files(
             spell=spell_options,
             samples=further.samples,
             compared=further.compared,
+            truth=further.agreement,
         )
-        write_page(files.report, page)
+        write_page(page, files.report)
+
+
+def _write_labels(path: Path, table: TableColumns, data: Any) -> None:
+    """Write the blocks as a table, or the graph with its blocks as attributes of the nodes."""
+    import numpy as np
+
+    from coterie.data import Graph
+    from coterie.data.formats.recognise import format_by_suffix
+    from coterie.data.writers import write_graph, write_table
+
+    if not format_by_suffix(path).holds_attributes:
+        write_table(path, table)
+        return
+    if not isinstance(data, Graph):
+        raise InputError(
+            "only a graph in memory can be written with its blocks",
+            path=path,
+            remedy="give a name that ends with .csv or .parquet",
+        )
+    columns = {name: np.asarray(values) for name, values in table.items() if name != "node"}
+    write_graph(data, path, node_columns=columns)
 
 
 def _show(
@@ -234,7 +346,7 @@ def _show(
     }
     outcome = FitOutcome(model, model.seconds_, model.run_entropies_, facts)
     more = _further_rows(facts, further)
-    show_fit(session, counts, outcome, more=more, files=files._asdict())
+    show_fit(session, counts, outcome, more=more, files=files._asdict(), sides=further.sides)
     explanation = [] if model.graph_ is None else [spell_options(text) for text in model.explain()]
     for sentence in explanation:
         if sentence not in session.assumed:  # otherwise it has been printed
@@ -243,9 +355,12 @@ def _show(
         columns = ("model", "blocks", "description length", "longer by", "odds")
         session.show_table(map(_comparison_row, further.compared), *columns)
         session.show(_how_to_fit(further.compared[0]))
+    model_name = f"{facts.model} model"
+    session.summary = summary_of(outcome, counts, model_name, files._asdict(), further.sides)
     result = {**counts, "objective": facts.model, "model": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
-        result |= asdict(further.agreement)
+        a = further.agreement
+        result |= {"compared": len(a.nodes), "ari": a.ari, "ami": a.ami}
     result["explanation"] = explanation
     if further.links:
         keys = ("source", "target", "probability")
@@ -272,10 +387,13 @@ def _further_rows(facts: ClusteringFacts, further: Further) -> list[tuple[str, s
         drawn = further.samples
         sure = f"{100 * drawn.confidence_.mean():.1f} % on average"
         agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
-        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})"))
+        worth = f"worth {drawn.effective_size_:.0f} independent samples"
+        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f}, {worth})"))
+        modes = ", ".join(f"{m.n_blocks:,} ({100 * m.weight:.0f} %)" for m in drawn.modes())
+        rows.append(("modes", f"{modes} blocks"))
     if further.agreement is not None:
         a = further.agreement
-        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)"
+        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({len(a.nodes):,} nodes compared)"
         rows.append(("truth", text))
     for place, (source, target, probability) in enumerate(further.links[:_LINKS_SHOWN]):
         text = f"{source} - {target} (probability {probability:.3g})"
@@ -297,6 +415,15 @@ def _samples_json(drawn: PosteriorSamples) -> JsonObject:
         "mean_confidence": float(drawn.confidence_.mean()),
         "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
         "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
+        "effective_size": drawn.effective_size_,
+        "modes": [
+            {
+                "weight": mode.weight,
+                "blocks": mode.n_blocks,
+                "description_length": mode.description_length,
+            }
+            for mode in drawn.modes()
+        ],
     }
 
 
@@ -336,15 +463,6 @@ class Truth(NamedTuple):
     blocks: np.ndarray
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """The agreement of the blocks with known ones."""
-
-    compared: int
-    ari: float
-    ami: float
-
-
 def _require_graph(data: Any) -> None:
     """Refuse to predict links of ratings, or of a graph that is not in memory."""
     from coterie.data import Graph
@@ -380,20 +498,16 @@ def _read_truth(path: Path, data: Any) -> Truth:
     return Truth(nodes[nodes >= 0], np.asarray(table["block"])[nodes >= 0])
 
 
-def _agreement(model: HardClustering, known: Truth) -> Agreement:
-    from coterie.models.agreement import adjusted_mutual_information, adjusted_rand
+def _agreement(model: HardClustering, known: Truth) -> KnownLabels:
+    from coterie.models import agreement
 
     found = model.labels_[known.nodes]
-    return Agreement(
-        compared=len(known.nodes),
-        ari=adjusted_rand(found, known.blocks),
-        ami=adjusted_mutual_information(found, known.blocks),
-    )
+    ari = agreement.adjusted_rand(found, known.blocks)
+    ami = agreement.adjusted_mutual_information(found, known.blocks)
+    return agreement.KnownLabels(known.nodes, known.blocks, ari, ami)
 
 
-def _labels_table(
-    model: HardClustering, data: Any, samples: PosteriorSamples | None
-) -> TableColumns:
+def _labels_table(model: HardClustering, data: Any, further: Further) -> TableColumns:
     """Make the columns of the labels file: one row per node; users and items get a side."""
     import numpy as np
 
@@ -401,11 +515,12 @@ def _labels_table(
         table = {"node": data.ids, "block": model.labels_}
         for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
-        if samples is not None:
-            table["confidence"] = samples.confidence_
+        if further.samples is not None:
+            for level, sure in enumerate(further.samples.level_confidence_):
+                table[f"confidence_level_{level}" if level else "confidence"] = sure
         return table
     return {
-        "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),
+        "side": np.repeat(further.sides, [data.n_users, data.n_items]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],
         "block": np.concatenate(model.labels_),
     }

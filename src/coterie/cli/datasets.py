@@ -25,7 +25,7 @@ Examples:
 _UNUSED = ("seed", "threads")
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def list_(session: Session) -> JsonObject:
     """List the data sets and the files on this machine.
 
@@ -63,7 +63,7 @@ def _checksum(dataset: Dataset) -> str:
     return dataset.checksum.split(":")[0] + ("" if dataset.verified else " (not verified)")
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def path_(session: Session, name: str) -> JsonObject:
     """Print the path of a data set on this machine.
 
@@ -72,7 +72,7 @@ def path_(session: Session, name: str) -> JsonObject:
     return _located(session, name, fetch=False)
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def get(session: Session, name: str) -> JsonObject:
     """Download a data set if needed and print its path.
 

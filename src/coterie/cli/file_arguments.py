@@ -21,6 +21,7 @@ class FileArgument(NamedTuple):
 
     option: str  # "--out", "GRAPH"
     path: str
+    is_folder: bool = False
 
 
 class _Identity(NamedTuple):
@@ -41,8 +42,13 @@ def check_outputs(given: Mapping[str, Any], options: Mapping[str, Option]) -> No
     for position, output in enumerate(outputs):
         if output.path == "-":
             continue
+        _require_folder(output, [Path(o.path).absolute() for o in outputs if o.is_folder])
         for source in inputs:
             _refuse_same(output, source)
+        if output.option == "--report":
+            from coterie.report.pdf import check_page_path
+
+            check_page_path(output.path)
         for other in outputs[:position]:
             if _is_same(output.path, other.path):
                 raise InputError(
@@ -60,7 +66,19 @@ def _files(
         if option.file is role and isinstance(value, str | Path):
             if not str(value):
                 raise InputError(f"{option.user_name(name)} is empty", remedy="give a file name")
-            yield FileArgument(option.user_name(name), str(value))
+            yield FileArgument(option.user_name(name), str(value), option.metavar == "DIR")
+
+
+def _require_folder(output: FileArgument, new: list[Path]) -> None:
+    """Raise InputError if the folder of a file does not exist and is not one that is made."""
+    folder = Path(output.path).absolute().parent
+    if output.is_folder or folder.is_dir() or any(f in (folder, *folder.parents) for f in new):
+        return
+    raise InputError(
+        f"{output.option} cannot be written: there is no folder {folder}",
+        path=output.path,
+        remedy="create the folder, or choose another",
+    )
 
 
 def _refuse_same(output: FileArgument, source: FileArgument) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coterie.anonymize.ledger import Ledger, LedgerEntry
 
 app = typer.Typer(
-    help="Show and check what was published from each dataset, and set its budget.",
+    help="Show, check and repair what was published from each dataset.",
     no_args_is_help=True,
     epilog="""\b
 Examples:
@@ -28,7 +28,7 @@ Examples:
 _UNUSED = ("seed", "threads")
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def show(
     session: Session,
     dataset: str | None = None,
@@ -76,7 +76,7 @@ def show(
     }
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def verify(
     session: Session,
     dataset: str | None = None,
@@ -112,7 +112,7 @@ def verify(
     }
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def init(
     session: Session, name: str, cap: str, owner: str, continues: str | None = None
 ) -> JsonObject:
@@ -125,7 +125,7 @@ def init(
     return _told(session, ledger, name)
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def record(
     session: Session, name: str, reason: str, epsilon: str | None = None, graphs: int = 0
 ) -> JsonObject:
@@ -139,7 +139,7 @@ def record(
     return _told(session, ledger, name)
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def raise_(session: Session, name: str, cap: str, reason: str) -> JsonObject:
     """Raise the stored maximum of the total epsilon of a dataset.
 
@@ -150,7 +150,7 @@ def raise_(session: Session, name: str, cap: str, reason: str) -> JsonObject:
     return _told(session, ledger, name)
 
 
-@command(unused=_UNUSED)
+@command(unused=_UNUSED, answers=True)
 def repair(
     session: Session, name: str, reason: str, epsilon: str | None = None, graphs: int = 0
 ) -> JsonObject:

@@ -9,13 +9,14 @@ import inspect
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coterie.base.early_interrupt import INTERRUPTED
+from coterie.base.json_values import as_json
 from coterie.cli.interruption import end_if_threads_are_busy, watch_interruptions
-from coterie.cli.session import BAD_INPUT
+from coterie.cli.session import BAD_INPUT, error_json
 
 if TYPE_CHECKING:
     from typer.models import CommandInfo
@@ -27,6 +28,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"max_content_width": 100},
 )
+
+UsageError: Any = typer.BadParameter.__base__  # any mistake in the words of a command
 
 # Modules of coterie.cli with a function `run` (a command) or `app` (a group of commands).
 # A module's `EXAMPLES`, or the paragraphs of its docstring that begin with "Example", end the help.
@@ -104,6 +107,17 @@ def _move_examples_to_the_end(info: CommandInfo) -> None:
         info.epilog = "\n\n".join(examples)
 
 
+def _run() -> int:
+    """Run the command of the process; return its exit code."""
+    try:
+        return int(app(standalone_mode=False) or 0)
+    except UsageError as error:
+        error.show()
+        if "--json" in sys.argv:
+            sys.stdout.write(as_json(error_json(error.format_message(), BAD_INPUT)) + "\n")
+        return BAD_INPUT
+
+
 def main() -> None:
     """Run the command line: the entry point of the `coterie` script."""
     try:
@@ -124,7 +138,7 @@ def main() -> None:
             sys.stderr.write(f"coterie: {first} is no longer a command; {_MOVED[first]}\n")
             sys.exit(BAD_INPUT)
         register_commands(first if first in _COMMANDS else None)
-        app()
+        sys.exit(_run())
     except KeyboardInterrupt:  # before or after a command's own handling
         end_if_threads_are_busy(INTERRUPTED)
         sys.exit(INTERRUPTED)

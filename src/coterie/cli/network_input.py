@@ -37,7 +37,8 @@ def load_network(
     from coterie.data.readers import read_bipartite
     from coterie.data.table import refuse_times
 
-    refuse_times(path, separator=session.reading.given.get("separator"))
+    given = session.reading.given
+    refuse_times(path, separator=given.get("separator"), sheet=given.get("sheet"))
     sides = None
     if objective == "bipartite":
         reading = session.reading.for_graph()

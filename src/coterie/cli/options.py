@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from typing import Annotated, Any, get_args
+from enum import Enum
+from typing import Annotated, Any
 
 import typer
 
+from coterie.base.errors import InputError, near_miss
+from coterie.data.byte_source import suffixes
 from coterie.data.formats import FORMATS, TABLES, listed
 
 _GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
@@ -40,11 +42,36 @@ class Option:
     metavar: str | None = None
     names: tuple[str, ...] = ()  # default: the name of the parameter, as in --min-class-size
     choices: str = ""  # the allowed values, separated by blanks
+    suffixes: str = ""  # the allowed suffixes of a file, separated by blanks; each also with .gz
     least: float | None = None
     most: float | None = None
     file: File | None = None
     argument: bool = False  # given by its place, not by its name
     hidden: bool = False  # understood, but not shown in the help
+
+    def check(self, parameter: str, value: Any) -> None:
+        """Raise InputError for a value that is not one of the choices, or another kind of file."""
+        known = self.choices.split()
+        if known and value is not None and value not in known:
+            raise InputError(
+                f"{self.user_name(parameter)} {value!r} is not known",
+                remedy=f"use one of {', '.join(known)}{near_miss(value, known)}",
+            )
+
+        endings = self.suffixes.split()
+        if endings and value is not None and str(value) != "-":
+            found = (suffixes(value) or [""])[-1]
+            if found not in endings and (found or ".csv" not in endings):
+                raise InputError(
+                    f"{self.user_name(parameter)} cannot be a {found or 'file without a suffix'}",
+                    path=value,
+                    remedy=f"use one of {', '.join(endings)}",
+                )
+
+    def missing(self, parameter: str) -> InputError:
+        """Return the error of a required option that was not given: what it is for."""
+        name, what = self.user_name(parameter), self.help[:1].lower() + self.help[1:]
+        return InputError(f"{name} is required: {what.rstrip('.')}")
 
     def user_name(self, parameter: str) -> str:
         """Return what users call it: --research-truth, or GRAPH for an argument."""
@@ -62,6 +89,10 @@ def count(help: str, **limits: Any) -> Option:
 def reads(help: str, metavar: str = "FILE") -> Option:
     """Return an option that names a file to read."""
     return Option(help, metavar, file=File.READ)
+
+
+_TABLE = ".csv .tsv .txt .parquet .pq"
+_GRAPH = f"{_TABLE} .graphml .gexf .json"
 
 
 def writes(help: str, metavar: str = "FILE", **more: Any) -> Option:
@@ -82,7 +113,9 @@ CATALOGUE = {
         names=("--header/--no-header",),
     ),
     "json_": Option("Print one JSON object on stdout and nothing else.", names=("--json",)),
-    "quiet": Option("Print only the result: no progress, no notes."),
+    "quiet": Option(
+        "Print nothing but errors, and the answers of commands that answer a question."
+    ),
     "seed": count(
         "Random seed. The same seed gives the same result, for any number of threads.", least=0
     ),
@@ -138,9 +171,9 @@ CATALOGUE = {
         "more communities of twice --min-class-size)."
     ),
     "blocks@cluster": Option(
-        "Number of blocks: one number, two for users and items (--blocks 20,30), auto to find the "
-        "blocks with the shortest description length, or nested to find a hierarchy of blocks, "
-        "which can tell apart more and smaller ones.",
+        "Number of blocks: one number, two for two kinds of nodes (--two-mode --blocks 2,3), auto "
+        "to find the blocks with the shortest description length, or nested to find a hierarchy "
+        "of blocks, which can tell apart more and smaller ones.",
         "K|K,L|auto|nested",
     ),
     "candidates": reads(
@@ -220,6 +253,10 @@ CATALOGUE = {
         "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
         "bridges."
     ),
+    "gate": Option(
+        "Refuse to write a model that predicts the last tenth of the new ratings clearly worse, "
+        "after an update with the others, than the one in place."
+    ),
     "graphs@ledger": count("Number of graphs that measured releases published.", least=0),
     "graph": argument(f"{_GRAPH_FILE}; - reads stdin.", "GRAPH"),
     "graph@cluster|soft": argument(
@@ -257,11 +294,35 @@ CATALOGUE = {
         "Maximum number of iterations; for best, sweeps per chain. Default for best: until more "
         "would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300."
     ),
+    "layers": Option(
+        "Column with the layer of each edge: find the blocks of every layer, and which layers "
+        "share them.",
+        "COLUMN",
+    ),
+    "every": Option(
+        "Length of the periods of --time: find blocks that persist, and when they change.",
+        choices="hour day week month year",
+    ),
     "likes": Option(
         "Read pairs of user and item without ratings: predictions are then probabilities of a "
         "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "
         "are 1).",
         names=("--likes/--no-likes",),
+    ),
+    "accept_inference": Option(
+        "Accept that this share of all connections can be concluded from groups and degrees, "
+        "whether or not they are in the data; recorded in audit and report (default: 0.5, or that "
+        "of the policy file). Example: --accept-inference 0.6",
+        "SHARE",
+        least=0.0,
+        most=1.0,
+    ),
+    "min_utility": Option(
+        "Refuse a release that preserves a smaller share of the judged properties (default: 0, or "
+        "that of the policy file). Example: --min-utility 0.5",
+        "SHARE",
+        least=0.0,
+        most=1.0,
     ),
     "max_edge_probability": Option(
         "Merge classes until no original edge connects two classes whose members are connected "
@@ -343,8 +404,10 @@ CATALOGUE = {
     "out": writes("Folder to publish; must be new or empty.", "DIR"),
     "out@cluster": writes(
         "Write the block of every node: columns node,block; with --blocks nested also level_1, "
-        "level_2, … (the larger blocks), with --samples also confidence.",
+        "level_2, … (the larger blocks), with --samples also confidence. .csv and .parquet are "
+        "tables; .graphml, .gexf and .json are the graph with these as attributes of its nodes.",
         "FILE.csv",
+        suffixes=_GRAPH,
     ),
     "out@demo": writes(
         "Folder for the released network and its report; if it exists, DIR-2, DIR-3 … is used.",
@@ -353,12 +416,18 @@ CATALOGUE = {
     "out@draw": writes("Folder to write; must be new or empty.", "DIR", names=("--out", "-o")),
     "out@shard": writes("New folder that every worker can read.", "DIR"),
     "out@sketch": writes("The sketch file to write.", names=("--out", "-o")),
-    "out@soft": writes("Write the memberships of every node: columns node,g_0,g_1,…", "FILE.csv"),
+    "out@soft": writes(
+        "Write the memberships of every node: columns node,g_0,g_1,…", "FILE.csv", suffixes=_TABLE
+    ),
     "out@recommend fit": writes("Model file to write."),
-    "out@recommend predict": writes("File to write, .csv or .parquet (default: stdout)."),
+    "out@recommend update": writes("Model file to write; not the one that is read."),
+    "out@recommend predict": writes(
+        "File to write, .csv or .parquet (default: stdout).", suffixes=_TABLE
+    ),
     "out@recommend top": writes(
         "Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, score, "
-        "rating."
+        "rating.",
+        suffixes=_TABLE,
     ),
     "output_format": Option("File format of the new graph.", choices="csv parquet graphml"),
     "overwrite": Option(
@@ -368,9 +437,13 @@ CATALOGUE = {
     "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
     "plot": writes(
-        "Draw the network (above 3,000 nodes its blocks), the convergence and the block matrix as "
-        "a picture: FILE.svg or FILE.png.",
+        "Draw the network (above 50,000 nodes its blocks), the convergence and the block matrix as "
+        "a picture: FILE.svg, FILE.png or FILE.pdf.",
         "FILE.svg",
+    ),
+    "point": Option(
+        "Use the noisy answers as they are in every draw, instead of drawing the true answers from "
+        "what the noise leaves open."
     ),
     "policy": reads(
         "TOML file with the limits of the privacy policy, in a table [limits] (default: built-in "
@@ -404,6 +477,11 @@ CATALOGUE = {
         "state folder, see COTERIE_STATE).",
         "DIR",
     ),
+    "purpose": Option(
+        "Which questions get most of epsilon; the guarantee is the same.",
+        names=("--for",),
+        choices="balanced degrees communities clustering",
+    ),
     "published": argument("The published graph to attack.", "PUBLISHED"),
     "published@compare": argument("The graph to compare with it.", "PUBLISHED"),
     "published_attributes": reads("The same for PUBLISHED, for example nodes.csv of a release."),
@@ -413,6 +491,9 @@ CATALOGUE = {
         ".gz, or a folder made by `coterie shard`; - reads stdin.",
         "RATINGS",
     ),
+    "ratings@recommend update": argument(
+        "Table of new ratings: user, item and rating (text, .gz, Parquet or Excel).", "NEW"
+    ),
     "ratings@recommend top": reads(
         "Table of item and rating (of likes: item alone): the ratings of a new user, or more "
         "ratings of --user. They are added without refitting the model."
@@ -421,7 +502,11 @@ CATALOGUE = {
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
-    "report": writes("Write a report to open in a browser.", "FILE.html"),
+    "report": writes(
+        "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
+        "Chromium, Chrome or Edge).",
+        "FILE.html",
+    ),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."
     ),
@@ -440,8 +525,9 @@ CATALOGUE = {
     ),
     "samples": count("Monte Carlo samples per rating and iteration (mcmmsbm only; default: 30)."),
     "samples@cluster": count(
-        "Draw N partitions from the posterior in each of two chains, to see how certain the "
-        "blocks are: adds the column confidence to --out and a section to --report. 0: none.",
+        "Draw N partitions (or hierarchies) from the posterior, in four chains together, to see "
+        "how certain the blocks are: adds the column confidence to --out and a section to "
+        "--report. 0: none.",
         least=0,
     ),
     "samples@soft": count(
@@ -472,6 +558,10 @@ CATALOGUE = {
         "TEXT",
     ),
     "shards": count("Number of shards (default: from the input size)."),
+    "sheet": Option(
+        "Sheet of an Excel workbook (default: the only one with content). Example: --sheet Calls",
+        "NAME",
+    ),
     "show": reads("Print what a sketch file contains, and exit."),
     "sketch": argument("File that `coterie sketch` wrote.", "SKETCH"),
     "split": Option(
@@ -515,6 +605,10 @@ CATALOGUE = {
     "truth@compare": reads(
         "Who is who: a table with the columns published,original, as written by `coterie "
         "anonymize --research-truth`. Compares the communities person by person."
+    ),
+    "two_mode": Option(
+        "The two columns hold two kinds of nodes, such as people and events: each kind gets its "
+        "own blocks. Example: --two-mode --blocks 2,3"
     ),
     "user@recommend top": Option("Id of the user to recommend items to.", "ID"),
     "user@recommend explain": Option("Id of the user.", "ID"),
@@ -581,6 +675,7 @@ _OTHER_NAMES = {
     "negatives_per_rating": "negatives",
     "nested": "blocks nested",
     "rng": "seed",
+    "accepted_inference": "accept-inference",
     "weight_model": "weights",
     "weighted": "objective weighted",
 }
@@ -616,16 +711,14 @@ def typer_parameter(
     `required_later`: the command checks itself whether it is given; the help says [required].
     """
     kind: Any = parameter.annotation
-    if option.choices:
-        names = [(choice.replace("-", "_"), choice) for choice in option.choices.split()]
-        values: Any = StrEnum("Choices", names)  # type: ignore[misc]
-        kind = values | None if type(None) in get_args(kind) else values
+    choices = option.choices.split()
     settings: dict[str, Any] = {
-        "metavar": option.metavar,
+        "metavar": f"[{'|'.join(choices)}]" if choices else option.metavar,
         "help": option.help + "  [required]" * required_later,
         "min": option.least,
         "max": option.most,
         "hidden": hidden or option.hidden,
+        "autocompletion": (lambda: choices) if choices else None,
     }
     if option.argument:
         info = typer.Argument(**settings)

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,7 @@ from coterie.base.errors import (
     LedgerRefusal,
     PolicyRefusedError,
 )
-from coterie.base.json_values import as_json
+from coterie.base.json_values import JsonObject, as_json
 from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
 from coterie.cli.dry_run import preview
@@ -69,6 +68,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "quiet": (bool, False),
     "debug": (bool, False),
 }
+_PUBLISHING = ("anonymize", "publish", "sketch")
 _READ: dict[str, Any] = {"header": bool | None}
 _NONE: Mapping[str, Option] = MappingProxyType({})
 
@@ -83,7 +83,11 @@ class Session:
     quiet: bool = False
     debug: bool = False
     reading: Reading = field(default_factory=Reading)
+    answers: bool = False  # the command answers a question; --quiet does not hide that
+    publishes: bool = False  # the command publishes data; --quiet does not hide its warnings
     interrupted: bool = False  # set by a command that stopped early but kept its results
+    summary: str = ""  # one line that ends the output
+    answered: bool = False  # the JSON object was printed
     assumed: list[str] = field(default_factory=list)  # remarks of the library, for reports
     _said: set[str] = field(default_factory=set)
 
@@ -94,9 +98,21 @@ class Session:
             self.errors.print(text, highlight=False, soft_wrap=True)
 
     def show(self, renderable: Any) -> None:
-        """Print the result for people (text or a rich table) on stdout; nothing with --json."""
-        if not self.json:
+        """Print the result for people (text or a rich table) on stdout; nothing with --json.
+
+        With --quiet, only commands print it whose output is an answer, not a report of work done.
+        """
+        if not self.json and (self.answers or not self.quiet):
             self.output.print(renderable)
+
+    def answer(self, result: Any) -> None:
+        """Print the JSON object, once; nothing without --json. Then, for people, the summary."""
+        if self.json and not self.answered:
+            sys.stdout.write(as_json(result) + "\n")
+            sys.stdout.flush()
+        elif self.summary and not self.quiet:
+            self.output.print(self.summary, soft_wrap=True)
+        self.answered = True
 
     def show_table(
         self,
@@ -193,15 +209,19 @@ def command(
     unused: Sequence[str] = (),
     reads: Sequence[str] = (),
     options: Mapping[str, Option] = _NONE,
+    answers: bool = False,
 ) -> Callable[..., Any]:
     """Make a command of `run(session, ...)`: add shared options, exit codes and JSON output.
 
     The catalogue (`options.py`) describes the parameters, or `options` those that only this
     command has. Shared options in `unused` ("seed", "threads") are accepted but not shown in
     --help. `reads` are the options about the input (`reading.py`); with them comes --dry-run.
+    `answers`: what it prints is the answer to a question, which --quiet does not hide.
     """
     if run is None:
-        return functools.partial(command, unused=unused, reads=reads, options=options)
+        return functools.partial(
+            command, unused=unused, reads=reads, options=options, answers=answers
+        )
     words = [*run.__module__.removeprefix("coterie.cli.").split("."), run.__name__.strip("_")]
     name = " ".join(words).removesuffix(" run")  # "recommend fit", from where it is defined
     own = list(inspect.signature(run, eval_str=True).parameters.values())[1:]
@@ -225,16 +245,18 @@ def command(
 
     @functools.wraps(run)
     def wrapper(**given: Any) -> None:
-        given = {
-            key: value.value if isinstance(value, Enum) else value for key, value in given.items()
-        }
         taken = {key.strip("_"): given.pop(key) for key in _SHARED}
         chosen = {key: given.pop(key, None) for key in reads}
         reading = Reading(
             {key: value for key, value in chosen.items() if value is not None},
             given.pop("dry_run", False),
         )
-        session = Session(**taken, reading=reading)
+        session = Session(
+            **taken,
+            reading=reading,
+            answers=answers or reading.dry_run,
+            publishes=name in _PUBLISHING,
+        )
         with (
             exit_codes(session),
             remarks(session),
@@ -242,17 +264,16 @@ def command(
         ):
             _check_address_space()
             check_outputs(given, found)
+            for key, value in given.items():
+                found[key].check(key, value)
             if reading.dry_run:
                 result = preview(session, given)
             else:
                 for key in required:
-                    if given[key] is None:  # the parser says the same of other options
-                        missing = found[key].user_name(key)
-                        raise InputError(f"missing option: {missing}", remedy=f"add {missing}")
+                    if given[key] is None:
+                        raise found[key].missing(key)
                 result = run(session, **given)
-            if session.json:
-                sys.stdout.write(as_json(result) + "\n")
-                sys.stdout.flush()
+            session.answer(result)
         if session.interrupted:
             raise typer.Exit(INTERRUPTED)
 
@@ -283,7 +304,8 @@ def remarks(session: Session) -> Iterator[None]:
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, AssumptionWarning):
                 remark = spell_options(str(message))
-                session.say(remark, important=issubclass(category, ImportantWarning))
+                important = issubclass(category, ImportantWarning) and session.publishes
+                session.say(remark, important=important)
                 if remark not in session.assumed:
                     session.assumed.append(remark)
             else:
@@ -303,7 +325,7 @@ def exit_codes(session: Session) -> Iterator[None]:
     except KeyboardInterrupt:
         _fail(session, "interrupted; nothing was written", INTERRUPTED)
     except CoterieError as error:
-        _fail(session, spell_options(str(error)), _exit_code(error))
+        _fail(session, spell_options(str(error)), _exit_code(error), error)
     except BrokenPipeError:  # the program that reads our output ended, as `| head` does
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  the interpreter flushes it at exit
         raise typer.Exit(FAILED) from None
@@ -351,11 +373,19 @@ def _exit_code(error: CoterieError) -> int:
     return REFUSED if isinstance(error, PolicyRefusedError | LedgerRefusal) else FAILED
 
 
-def _fail(session: Session, message: str, code: int) -> None:
+def _fail(session: Session, message: str, code: int, error: Exception | None = None) -> None:
     if session.debug:
         session.errors.print_exception()
     session.errors.print(f"coterie: {message}", highlight=False, soft_wrap=True)
+    session.answer(error_json(message, code, error))
     raise typer.Exit(code)
+
+
+def error_json(message: str, code: int, error: Exception | None = None) -> JsonObject:
+    """Return what --json prints of an error; it has the file and the line, if there are any."""
+    path, line = (error.path, error.line) if isinstance(error, InputError) else (None, None)
+    place = {"file": None if path is None else str(path), "line": line}
+    return {"error": {"message": message, **place}, "exit_code": code}
 
 
 @contextmanager

@@ -20,7 +20,7 @@ Examples:
 """
 
 
-_READS = tuple(name for name in ANYTHING if name != "format")
+_READS = tuple(name for name in ANYTHING if name not in ("format", "sheet"))
 
 
 @command(unused=("seed",), reads=_READS)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
-from coterie.base.errors import InputError
+from coterie.base.errors import CoterieError
 from coterie.base.json_values import JsonObject
 from coterie.cli.options import Option
-from coterie.cli.session import FAILED, Session, command, stopwatch
+from coterie.cli.session import Session, command, stopwatch
 from coterie.cli.warmup_runs import GROUPS
 
 if TYPE_CHECKING:
@@ -26,7 +24,9 @@ Examples:
 
 @command(
     unused=("seed",),
-    options={"only": Option(f"Compile what a group of commands needs: {', '.join(GROUPS)}.")},
+    options={
+        "only": Option("Compile what a group of commands needs.", choices=" ".join(GROUPS)),
+    },
 )
 def run(session: Session, only: str = "all") -> JsonObject:
     """Compile the numerical code of all commands, once, on all cores.
@@ -44,16 +44,12 @@ def run(session: Session, only: str = "all") -> JsonObject:
     from coterie.cli.warmup_runs import prepare_process, write_inputs
     from coterie.kernels.numba.cache import cache_folder, compiled_files
 
-    if only not in GROUPS:
-        raise InputError(f"unknown group: {only}", remedy=f"use one of {', '.join(GROUPS)}")
     chains = GROUPS[only]
     folder = cache_folder()
     if folder is None:
-        session.say(
-            "no folder for compiled code can be written to: set NUMBA_CACHE_DIR to one that can",
-            important=True,
+        raise CoterieError(
+            "no folder for compiled code can be written to: set NUMBA_CACHE_DIR to one that can"
         )
-        raise typer.Exit(FAILED)
     before = compiled_files()
     workers = min(session.threads or available_cores(), len(chains))
     session.say(f"compiling numerical code in {workers} processes: a minute or more, once …")
@@ -74,14 +70,12 @@ def run(session: Session, only: str = "all") -> JsonObject:
                 raise
         taken = seconds()
     after = compiled_files()
-    for message in failed:
-        session.say(f"failed: {message}", important=True)
     session.show(
         f"{len(after)} compiled versions in {folder}, {len(after - before)} of them new, "
         f"in {taken:.0f} s"
     )
     if failed:
-        raise typer.Exit(FAILED)
+        raise CoterieError("; ".join(f"failed: {message}" for message in failed))
     return {
         "seconds": taken,
         "kernels": len({name.rsplit(".", 2)[0] for name in after}),

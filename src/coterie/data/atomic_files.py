@@ -66,10 +66,13 @@ def atomic_write(
         own_file = error.filename in (str(temporary), str(target))
         if error.errno not in _FULL and not own_file:
             raise
+        remedy = "choose another folder"
+        if error.errno in _FULL:
+            remedy = "no partial file was left; free some space or choose another folder"
+        elif error.errno == errno.ENOENT:
+            remedy = f"create the folder {target.parent}, or choose another"
         raise InputError(
-            f"cannot be written: {error.strerror or error}",
-            path=path,
-            remedy="no partial file was left; free some space or choose another folder",
+            f"cannot be written: {error.strerror or error}", path=path, remedy=remedy
         ) from error
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coterie.base.errors import AssumptionWarning, InputError
+from coterie.base.errors import AssumptionWarning, InputError, near_miss
 from coterie.data.graph import Graph
 from coterie.data.ratings import Ratings
 
@@ -118,7 +118,8 @@ def find(name: str) -> Dataset:
     943
     """
     if name not in REGISTRY:
-        raise InputError(f"unknown data set {name!r}", remedy=f"use one of {', '.join(REGISTRY)}")
+        remedy = f"use one of {', '.join(REGISTRY)}{near_miss(name, REGISTRY)}"
+        raise InputError(f"unknown data set {name!r}", remedy=remedy)
     return REGISTRY[name]
 
 

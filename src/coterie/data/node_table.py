@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.base.errors import InputError
+from coterie.base.errors import InputError, near_miss
 from coterie.data.byte_source import PathLike
 from coterie.data.column_roles import id_column
 from coterie.data.graph import Graph
@@ -119,8 +119,9 @@ class NodeTable:
         for column in self.columns:
             if column.name == name:
                 return column
+        meant = near_miss(name, self.names)
         raise InputError(
-            f"there is no column {name!r}", remedy=f"use one of {', '.join(self.names)}"
+            f"there is no column {name!r}", remedy=f"use one of {', '.join(self.names)}{meant}"
         )
 
     @property

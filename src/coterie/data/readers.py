@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from coterie.data.ratings import Ratings
 from coterie.data.table import ReadOptions, read_edges, read_wanted, recognised, takes
 from coterie.data.text_reader import Columns
 
-_TEXT = ("format", "separator", "header")
+_TEXT = ("format", "separator", "header", "sheet")
 _READING = ("threads", "on_recognised")
 
 
@@ -35,7 +36,7 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
     ----------
     path : path-like
         An edge list as text (one edge per line: source, target and optionally weight), Parquet or
-        Excel; a GraphML, GML, Pajek, Matrix Market or JSON (node-link) file; or an adjacency
+        Excel; a GraphML, GEXF, GML, Pajek, Matrix Market or JSON (node-link) file; or an adjacency
         matrix as text or Excel. Every format can be compressed with gzip. `-` is standard input.
         Lines of text that begin with # or % are comments, except `# nodes: N`, which says
         that the ids are 0..N-1, and `# isolated: ID`, which adds a node without edges.
@@ -47,7 +48,7 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
     signed : bool, default=False
         Whether weights may be negative.
     format : str, optional
-        "text", "parquet", "excel", "graphml", "gml", "pajek", "mtx", "json" or "matrix". By
+        "text", "parquet", "excel", "graphml", "gexf", "gml", "pajek", "mtx", "json" or "matrix". By
         default, it follows from the first bytes of the file, then from its suffix; anything else
         is text.
     separator : str, optional
@@ -55,6 +56,8 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
         is detected.
     header : bool, optional
         Whether the first line of a table has the names of the columns. By default, it is detected.
+    sheet : str, optional
+        The sheet of an Excel workbook. By default, the only one with content.
     source, target, weight : str, optional
         The names of the columns. By default, columns are found by known names, then by their order.
     threads : int, optional
@@ -97,8 +100,9 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
     graph = _graph(columns, options)
     if columns.header is not None:
         _remark(_header_note(columns))
-    if columns.first_line_is_data and options.header is None:
-        _doubt_first_line(columns, graph)
+    first = columns.first_rows[0][:2] if columns.first_rows else ()
+    if columns.first_line_is_data and options.header is None and not graph.directed:
+        _doubt_first_line(columns, first, _degrees_of(graph, first))
     if not options.weighted and columns.n_fields > 2:
         _say_unread(columns)
     if options.on_recognised is not None and noted is not None:
@@ -132,6 +136,8 @@ def read_ratings(path: PathLike, options: ReadOptions) -> Ratings:
         is detected.
     header : bool, optional
         Whether the first line has the names of the columns. By default, it is detected.
+    sheet : str, optional
+        The sheet of an Excel workbook. By default, the only one with content.
     likes : bool, default=False
         Whether to read only user and item; every pair gets the rating 1.
     merge : bool, default=True
@@ -186,6 +192,10 @@ def read_ratings(path: PathLike, options: ReadOptions) -> Ratings:
     ratings = Ratings.from_numbers(
         users, items, values, user_ids, item_ids, timestamps=stamps, merge=options.merge
     )
+    if columns.first_line_is_data and options.header is None and len(ratings):
+        sides = ((ratings.users, user_ids), (ratings.items, item_ids))
+        times_seen = [int((numbers == numbers[0]).sum()) for numbers, _ in sides]
+        _doubt_first_line(columns, [ids[numbers[0]] for numbers, ids in sides], times_seen)
     if columns.header is not None:
         _remark(_header_note(columns))
     if n := ratings.duplicates:
@@ -231,14 +241,14 @@ def read_columns(
     columns = read_wanted(path, WantedColumns(ids, numbers), ReadOptions(**options))
     table: dict[str, np.ndarray] = {}
     for name in ids:
-        table[name] = _ids_of(columns, name)
+        table[name] = ids_of(columns, name)
     for name in numbers:
         values = columns.numbers(name)
         table[name] = np.empty(0) if values is None else values
     return table
 
 
-def _ids_of(columns: Columns, name: str) -> np.ndarray:
+def ids_of(columns: Columns, name: str) -> np.ndarray:
     """Return a column of ids, one per row."""
     names, [rows] = _numbered(columns, name)
     return np.asarray(names[rows])
@@ -258,6 +268,8 @@ def read_bipartite(path: PathLike, options: ReadOptions) -> tuple[Graph, np.ndar
         The separator of a text file. By default, it is detected.
     header : bool, optional
         Whether the first line has the names of the columns. By default, it is detected.
+    sheet : str, optional
+        The sheet of an Excel workbook. By default, the only one with content.
     source, target : str, optional
         The names of the columns. By default, columns are found by known names, then by their order.
     threads : int, optional
@@ -290,7 +302,7 @@ def read_bipartite(path: PathLike, options: ReadOptions) -> tuple[Graph, np.ndar
     chosen = options.chosen("source", "target")
     wanted = WantedColumns(("source", "target"), chosen=chosen, two_kinds=True)
     columns = read_wanted(path, wanted, options)
-    first, second = (_ids_of(columns, name) for name in wanted.ids)
+    first, second = (ids_of(columns, name) for name in wanted.ids)
     both = np.intersect1d(first.astype(str), second.astype(str))
     if len(both):
         raise InputError(
@@ -423,23 +435,26 @@ def _header_note(columns: Columns) -> str:
     return f"{columns.name}: the first line was read as a header: {shown!r}"
 
 
-def _doubt_first_line(columns: Columns, graph: Graph) -> None:
-    """Ask about a first line that was read as an edge between two nodes with no other edge.
+def _doubt_first_line(columns: Columns, names: Sequence[Any], counts: Sequence[int]) -> None:
+    """Ask about a first line that was read as a pair of ids which appear nowhere else.
 
-    So it is with a header of unknown names; hardly ever with an edge of a larger network."""
-    first = columns.first_rows[0] if columns.first_rows else ()
-    if len(first) < 2 or graph.n_edges < _ENOUGH_EDGES or graph.directed:
-        return
-    places = [np.flatnonzero(np.asarray(graph.ids, str) == name) for name in first[:2]]
-    once = [len(place) == 1 and graph.degrees[place[0]] == 1 for place in places]
-    if all(once):
+    So it is with a header of unknown names; hardly ever with an edge of a larger network. `names`
+    and `counts` are the ids of that line, and how often they are in the table.
+    """
+    if columns.rows >= _ENOUGH_EDGES and list(counts) == [1, 1]:
         warnings.warn(
-            f"{columns.name}, line 1: {first[0]!r} and {first[1]!r} were read as two nodes, but "
+            f"{columns.name}, line 1: {names[0]!r} and {names[1]!r} were read as two nodes, but "
             "appear nowhere else: set `header=True` if they are names of columns, "
             "`header=False` if not",
             ImportantWarning,
             stacklevel=4,
         )
+
+
+def _degrees_of(graph: Graph, names: Sequence[str]) -> list[int]:
+    """Return the degrees of these nodes."""
+    places = [np.flatnonzero(np.asarray(graph.ids, str) == name) for name in names]
+    return [int(graph.degrees[place[0]]) if len(place) else 0 for place in places]
 
 
 def _remark(text: str) -> None:

@@ -7,7 +7,6 @@ the first rows. `column_roles.py` declares the words that name a column, `format
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,12 +18,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from coterie.base.errors import AssumptionWarning, InputError
+from coterie.base.errors import AssumptionWarning, InputError, near_miss
 from coterie.data.byte_source import PathLike, place_error, place_name
 from coterie.data.column_roles import WantedColumns, are_names, id_column, role_of
 from coterie.data.formats import FORMATS, TABLES, TEXT
 from coterie.data.formats.adjacency_matrix import Verdict, matrix_edges, matrix_shape
-from coterie.data.formats.format import Cells, EdgeTable, naming_the_file
+from coterie.data.formats.format import Cells, EdgeTable, Format, naming_the_file
 from coterie.data.formats.recognise import find_format
 from coterie.data.ids import written_integer
 from coterie.data.text_fields import THOUSANDS, is_number, is_quantity, with_point
@@ -77,6 +76,7 @@ class ReadOptions:
     format: str | None = None
     separator: str | None = None
     header: bool | None = None
+    sheet: str | None = None  # of an Excel workbook
     # columns of a graph, and what it is
     source: str | None = None
     target: str | None = None
@@ -84,6 +84,8 @@ class ReadOptions:
     directed: bool = False
     weighted: bool = False
     signed: bool = False
+    layer: str | None = None  # the column with the layer of an edge, or its time …
+    every: str | None = None  # … in periods of this length
     # columns of ratings, and what they are
     user: str | None = None
     item: str | None = None
@@ -114,7 +116,11 @@ class ReadOptions:
             chosen["timestamp"] = self.time
         rated = not self.likes
         return WantedColumns(
-            ("user", "item"), ("rating",) * rated, ("timestamp",) * rated, tuple(chosen.items())
+            ("user", "item"),
+            ("rating",) * rated,
+            ("timestamp",) * rated,
+            tuple(chosen.items()),
+            two_kinds=self.likes,
         )
 
 
@@ -130,8 +136,7 @@ def takes(*names: str) -> Callable[[Callable[[PathLike, ReadOptions], T]], Calla
         def reader(path: PathLike, **given: Any) -> T:
             for name in given:
                 if name not in names:
-                    near = difflib.get_close_matches(name, names, 1)
-                    meant = f"; did you mean {near[0]!r}?" if near else ""
+                    meant = near_miss(name, names)
                     raise TypeError(f"{read.__name__} has no argument {name!r}{meant}")
             return read(path, ReadOptions(**given))
 
@@ -153,7 +158,7 @@ def takes(*names: str) -> Callable[[Callable[[PathLike, ReadOptions], T]], Calla
 
 def read_wanted(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> Columns:
     """Read some columns of a table."""
-    kind = find_format(path, options.format, TABLES)
+    kind = _format_of(path, options, TABLES)
     if kind.columns is not None:
         columns = kind.columns(path, wanted, options)
     else:
@@ -163,9 +168,21 @@ def read_wanted(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> 
     return noted_encoding(columns)
 
 
+def _format_of(path: PathLike, options: ReadOptions, allowed: tuple[Format, ...]) -> Format:
+    """Return the format of a file; only a workbook has sheets to choose."""
+    kind = find_format(path, options.format, allowed)
+    if options.sheet is not None and kind.name != "excel":
+        raise InputError(
+            f"this is a {kind.title} file, which has no sheets",
+            path=place_name(path),
+            remedy="leave out `sheet`",
+        )
+    return kind
+
+
 def read_edges(path: PathLike, wanted: WantedColumns, options: ReadOptions) -> Columns:
     """Read the edges of a graph, from a table, a document or an adjacency matrix."""
-    kind = find_format(path, options.format, FORMATS)
+    kind = _format_of(path, options, FORMATS)
     if kind.edges is not None:
         found = kind.edges(path, options)
     elif kind is TEXT:
@@ -413,7 +430,7 @@ def read_table(
     line. `about_nodes` takes the nodes of a document of a graph.
     """
     allowed = tuple(f for f in FORMATS if f.cells or (about_nodes and f.edges))
-    kind = find_format(path, options.format, allowed)
+    kind = _format_of(path, options, allowed)
     if kind is TEXT and is_list:
         cells = text_cells(path, options.separator, columns=1)
     elif about_nodes and kind.edges is not None:
@@ -465,7 +482,9 @@ def read_id_list(path: PathLike, is_header: Callable[[str], bool]) -> Table:
     return table._replace(rows=[row for row, _ in found], lines=[line for _, line in found])
 
 
-def first_rows(path: PathLike, count: int, separator: str | None = None) -> Table | None:
+def first_rows(
+    path: PathLike, count: int, separator: str | None = None, sheet: str | None = None
+) -> Table | None:
     """Return the first rows of a table of edges or ratings; None if the file is no table."""
     kind = find_format(path, None, FORMATS)
     if kind.cells is None or (kind.edges is not None and kind.name != "json"):
@@ -473,18 +492,18 @@ def first_rows(path: PathLike, count: int, separator: str | None = None) -> Tabl
     if kind is TEXT:
         cells = text_cells(path, separator, columns=2, most_rows=count)
     else:
-        cells = kind.cells(path, ReadOptions(most_rows=count))
+        cells = kind.cells(path, ReadOptions(most_rows=count, sheet=sheet))
     rows = [["" if cell is None else str(cell) for cell in row] for row in cells.rows[:count]]
     name = place_name(path)
     return Table(name, None, rows, cells.lines, cells.unit, cells.separator) if rows else None
 
 
-def refuse_times(path: PathLike, *, separator: str | None = None) -> None:
+def refuse_times(path: PathLike, *, separator: str | None = None, sheet: str | None = None) -> None:
     """Raise InputError if the header of a table of edges names a column of times."""
     if str(path) == "-":
         return  # it can be read only once
     try:
-        found = first_rows(path, _HEADER_ROWS, separator)
+        found = first_rows(path, _HEADER_ROWS, separator, sheet)
         names = [] if found is None else found.rows[0]
         rows = [] if found is None else found.rows[1:]
         times = [name for name in names if (role := role_of(name)) and role.name == "time"]

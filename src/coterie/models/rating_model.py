@@ -33,7 +33,8 @@ class Source(StrEnum):
     ITEM = "item"  # how high this item is rated in general
     USER_FEATURES = "features of this user"  # what side information suggests for the user
     ITEM_FEATURES = "features of this item"
-    TASTE = "taste"  # how well the item fits what this user likes (factors)
+    RATING = "rating"  # what one of the user's ratings says about the item (factors)
+    TASTE = "taste"  # how well the item fits what this user likes, beyond single ratings
     GROUPS = "groups"  # a user group and an item group
 
 
@@ -46,6 +47,14 @@ class GroupPair(NamedTuple):
     partition: int | None = None  # additive model only
 
 
+class OwnRating(NamedTuple):
+    """One of the user's ratings that speaks for or against an item."""
+
+    item: int  # its number
+    rating: float
+    higher: bool  # than offsets and groups suggest
+
+
 class Contribution(NamedTuple):
     """One term of an expected rating: the sum of weight * rating over all terms is the rating."""
 
@@ -54,6 +63,7 @@ class Contribution(NamedTuple):
     rating: float
     groups: GroupPair | None = None  # only if the source is GROUPS
     features: str = ""  # the most important features, if the source is features
+    own: OwnRating | None = None  # only if the source is RATING
 
     @property
     def share(self) -> float:
@@ -127,8 +137,19 @@ class RatingPredictor(ABC):
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         """Return a predictor with these items placed by their ratings, everything else fixed."""
 
-    def contributions(self, user: int, item: int) -> list[Contribution]:
-        """Return the terms that add up to the expected rating; one unless a model says more."""
+    def update_users(self, nodes: list[NodeRatings]) -> Self:
+        """Do the same as `with_users`; arrays of this predictor may be changed in place."""
+        return self.with_users(nodes)
+
+    def update_items(self, nodes: list[NodeRatings]) -> Self:
+        """Do the same as `with_items`; arrays of this predictor may be changed in place."""
+        return self.with_items(nodes)
+
+    def contributions(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
+        """Return the terms that add up to the expected rating; one unless a model says more.
+
+        `own` are the ratings of the user.
+        """
         p = self.distributions(np.array([user]), np.array([item]), "local")
         return [Contribution(Source.BASELINE, 1.0, float((p @ self.values)[0]))]
 

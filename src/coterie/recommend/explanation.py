@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.base.errors import InputError
 from coterie.data.ids import IdLookup
+from coterie.data.ratings import NodeRatings
 from coterie.models.rating_model import Contribution, Source
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.ranking import Order, pairs_of_users
@@ -18,7 +19,10 @@ _SMALLEST_SHOWN = 0.005  # smaller contributions would be printed as 0.00
 
 
 class Reason(NamedTuple):
-    """One of the largest contributions, with well-known items of its item group."""
+    """One of the largest contributions: of groups, with well-known items of the item group.
+
+    Of a rating of the user, the example is the rated item.
+    """
 
     contribution: Contribution
     examples: list[Any]
@@ -75,7 +79,10 @@ class Explanation(NamedTuple):
 
 def _sentence(contribution: Contribution, examples: str) -> str:
     """Describe the origin of a contribution."""
-    groups = contribution.groups
+    groups, own = contribution.groups, contribution.own
+    if own is not None:
+        direction = "higher" if own.higher else "lower"
+        return f"this user rated {examples} {own.rating:g}, {direction} than averages suggest"
     if contribution.features:
         return f"{contribution.source.value}: {contribution.features}"
     if groups is None:
@@ -83,7 +90,7 @@ def _sentence(contribution: Contribution, examples: str) -> str:
             Source.BASELINE: "the starting point, the same for every user and item",
             Source.USER: "how high this user rates in general",
             Source.ITEM: "how high this item is rated in general",
-            Source.TASTE: "how well this item fits the taste of this user",
+            Source.TASTE: "how well this item fits what this user rated, beyond what is listed",
         }[contribution.source]
     if groups.partition is not None:
         return (
@@ -109,8 +116,9 @@ def group_labels(contribution: Contribution) -> tuple[str, str]:
     """
     groups = contribution.groups
     if groups is None:
-        of_user = contribution.source in (Source.USER, Source.USER_FEATURES, Source.TASTE)
-        of_item = contribution.source in (Source.ITEM, Source.ITEM_FEATURES, Source.TASTE)
+        of_both = contribution.source in (Source.RATING, Source.TASTE)
+        of_user = of_both or contribution.source in (Source.USER, Source.USER_FEATURES)
+        of_item = of_both or contribution.source in (Source.ITEM, Source.ITEM_FEATURES)
         return "this user" if of_user else "any", "this item" if of_item else "any"
     prefix = ""
     if groups.partition is not None:
@@ -133,13 +141,19 @@ def explain(state: FittedState, user: Any, item: Any, max_reasons: int = 6) -> E
                 f"{kind} {id_!r} has no rating in this model, so there is nothing to explain",
                 remedy="add its ratings with fold_in first",
             )
-    terms = sorted(state.predictor.contributions(u, v), key=lambda term: -abs(term.share))
+    rows = table.rows_of_user(u)
+    ratings = NodeRatings(u, table.items[rows], table.levels[rows])
+    terms = sorted(state.predictor.contributions(u, v, ratings), key=lambda term: -abs(term.share))
     popularity = table.item_counts.sum(axis=1)
     reasons = []
     for term in terms[:max_reasons]:
-        everyone = np.ones(table.n_items)
-        belongs = everyone if term.groups is None else state.predictor.item_membership(term.groups)
-        reasons.append(Reason(term, _examples(belongs, popularity, state.items)))
+        examples = []
+        if term.own is not None:
+            examples = state.items.ids[[term.own.item]].tolist()
+        elif term.groups is not None:
+            belongs = state.predictor.item_membership(term.groups)
+            examples = _examples(belongs, popularity, state.items)
+        reasons.append(Reason(term, examples))
     rating = float(sum(term.share for term in terms))
     return Explanation(user, item, rating, terms, reasons)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -26,7 +25,7 @@ from coterie.recommend.explanation import (
     explain_ranking,
 )
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.fold_in import newcomers_alone, with_ratings
+from coterie.recommend.fold_in import UpdateSummary, newcomers_alone, updated, with_ratings
 from coterie.recommend.ranking import (
     Order,
     RankedItems,
@@ -623,6 +622,42 @@ class Recommender(Estimator):
         self._state = with_ratings(self._ranked(Order.BOTH), _as_ratings(ratings, y))
         return self
 
+    def update(self, ratings: Any, y: Any = None) -> UpdateSummary:
+        """Add ratings of new and known users and items, without refitting.
+
+        The users of the new ratings are placed as by `fold_in`. Items whose ratings have grown by
+        5 % since they were placed are placed again too, by all of their ratings, and then their
+        new raters once more. Everything else stays as it is, so that many new ratings call for a
+        new fit at some time; the result says when.
+
+        The first update copies what the model has learned; further ones change it in place, which
+        takes a few milliseconds for one rating of a known user.
+
+        Parameters
+        ----------
+        ratings : Ratings or array-like of shape (n_ratings, 2)
+            The new ratings; or rows of (user, item), with the ratings in `y`. A new rating of a
+            pair that was rated before replaces the old one.
+        y : array-like of shape (n_ratings,), optional
+            The ratings, if `ratings` holds only users and items.
+
+        Returns
+        -------
+        UpdateSummary
+            What was added, `drift` and `refit_advised`.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
+        >>> done = rec.update([["new", 7], [2, 8]], [5, 1])
+        >>> done.users, done.ratings, done.refit_advised
+        (1, 2, True)
+        """
+        self._state, summary = updated(self._ranked(Order.BOTH), _as_ratings(ratings, y))
+        return summary
+
     def only_newcomers(self, ratings: Any, y: Any = None) -> Recommender:
         """Return a recommender for new users alone, with the same answers as after `fold_in`.
 
@@ -655,16 +690,14 @@ class Recommender(Estimator):
         return self._from_state(newcomers_alone(state, _as_ratings(ratings, y)))
 
     def prepare_for_requests(self) -> Self:
-        """Build what makes answers for one user at a time quick; it takes more memory.
+        """Build what lists need before the first request: the interaction model.
 
         Returns
         -------
         Recommender
             The recommender itself.
         """
-        state = self._ranked(Order.BOTH)
-        assert state.interactions is not None
-        self._state = replace(state, interactions=state.interactions.prepared_for_requests())
+        self._ranked(Order.BOTH)
         return self
 
     def explain(self, user: Any, item: Any) -> Explanation:
@@ -840,13 +873,16 @@ class Recommender(Estimator):
         users, items = given.user_ids[given.users], given.item_ids[given.items]
         return -float(np.sqrt(np.mean((self.predict(users, items) - given.ratings) ** 2)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, rankings: bool = True) -> None:
         """Write the fitted recommender to a file.
 
         Parameters
         ----------
         path : path-like
             The file. It appears complete or not at all.
+        rankings : bool, default=True
+            Whether to fit what rankings need first, if that has not been done. Without it, the
+            recommender that is read fits it when it ranks for the first time.
 
         See Also
         --------
@@ -854,7 +890,7 @@ class Recommender(Estimator):
         """
         from coterie.recommend.model_file import save
 
-        save(self._ranked(Order.BOTH), path)
+        save(self._ranked(Order.BOTH if rankings else Order.RATING), path)
 
     def _ranked(self, order: Order, engine: str | Engine = "local") -> FittedState:
         """Return the state; with an interaction model, fitted now if the order needs one."""

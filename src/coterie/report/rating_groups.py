@@ -19,6 +19,7 @@ _NAMED = 6  # members named per group
 _MOST_GROUPS = 40
 _MOST_BLOCKS = 25  # in the table of the largest blocks
 _MOST_PARTITIONS = 2
+_MOST_TASTES = 3  # directions of taste in the table
 _BINS = 24
 _MOSTLY = 0.8  # from this membership on, a node counts as a member of one group
 
@@ -274,18 +275,70 @@ def _members_of_blocks(labels: np.ndarray, side: Side, who: str) -> Section:
 
 
 def _partition_sections(model: Any, ratings: Ratings, users: Side, items: Side) -> list[Section]:
-    """Show the partitions with the largest effects, from the last sample of one chain."""
+    """Show what the parts of an additive model change, and those that act in detail."""
+    last = int(np.flatnonzero(model.chain_of_sample_ == 0)[-1])
+    samples = model.samples_
+    user_labels, item_labels = samples.user_labels[last], samples.item_labels[last]
+    effects = np.asarray(samples.effects[last], np.float64)
+    u, v = ratings.users, ratings.items
+    likes = np.asarray(samples.user_factors[last], np.float64)
+    liked = np.asarray(samples.item_factors[last], np.float64)
+    parts = {
+        "how high the user rates in general": samples.user_offsets[last][u],
+        "how high the item is rated in general": samples.item_offsets[last][v],
+        "taste: what the user's other ratings say": np.einsum("ij,ij->i", likes[u], liked[v]),
+        "groups of users and items": sum(
+            effect[user_labels[u, s], item_labels[v, s]] for s, effect in enumerate(effects)
+        ),
+    }
+    spreads = {name: float(np.std(part)) for name, part in parts.items()}
     section = Section(
         "What the model has learned",
-        "The model adds up many small tables of user groups by item groups; the tables below "
-        "change the ratings most. They are from one of its samples, and their unit is the standard "
-        "deviation of the noise of a rating. Samples differ; a prediction averages over all of "
-        "them.",
+        "A prediction adds up the parts below, next to noise. Their unit is the standard deviation "
+        "of the noise of a rating. The figures are from one of the model's samples; a prediction "
+        "averages over all of them.",
         figures_first=True,
     )
-    last = int(np.flatnonzero(model.chain_of_sample_ == 0)[-1])
-    user_labels, item_labels = model.samples_.user_labels[last], model.samples_.item_labels[last]
-    effects = np.asarray(model.samples_.effects[last], np.float64)
+    shown: list[list[Cell]] = [
+        [name, short(spread) if spread else "not used"] for name, spread in spreads.items()
+    ]
+    section.tabulate(["part", "changes a rating by (std)"], shown, title="What decides a rating")
+    taste, groups = list(spreads.values())[2:]
+    if taste:
+        _tabulate_tastes(section, likes, liked, items)
+    if groups:
+        _draw_partitions(section, effects, (user_labels, item_labels), ratings, (users, items))
+    return [section]
+
+
+def _tabulate_tastes(section: Section, users: np.ndarray, items: np.ndarray, side: Side) -> None:
+    """List the items at both ends of the directions in which tastes differ most."""
+    left, right = np.linalg.qr(users - users.mean(axis=0)), np.linalg.qr(items)
+    _, strength, turned = np.linalg.svd(left.R @ right.R.T)
+    place = right.Q @ turned.T * strength * np.sqrt(side.observed)[:, None]
+    rows: list[list[Cell]] = []
+    for d in range(min(_MOST_TASTES, place.shape[1])):
+        order = np.argsort(place[:, d], kind="stable")
+        ends = order[::-1][:_NAMED], order[:_NAMED]
+        rows.append([f"{d + 1}", *(" · ".join(map(side.name, end)) for end in ends)])
+    section.tabulate(
+        ["direction", "who likes these more …", "… likes these less, and the other way round"],
+        rows,
+        "The directions in which tastes differ most, with much-rated items at both ends.",
+        "What people disagree about",
+    )
+
+
+def _draw_partitions(
+    section: Section,
+    effects: np.ndarray,
+    labels: tuple[np.ndarray, np.ndarray],
+    ratings: Ratings,
+    sides: tuple[Side, Side],
+) -> None:
+    """Show the tables of user groups by item groups that change the ratings most."""
+    user_labels, item_labels = labels
+    users, items = sides
     strengths = [
         (float(effect[user_labels[ratings.users, s], item_labels[ratings.items, s]].std()), s)
         for s, effect in enumerate(effects)
@@ -305,14 +358,13 @@ def _partition_sections(model: Any, ratings: Ratings, users: Side, items: Side) 
             f"“Table {place}: the groups of …”."
         )
         section.draw(f"Table {place}: user groups and item groups", chart, caption)
-        for who, side, labels, names in (
+        for who, side, own, names in (
             ("items", items, item_labels[:, s], columns),
             ("users", users, user_labels[:, s], rows),
         ):
             body: list[list[Cell]] = []
             for group, name in enumerate(names):
-                members = np.flatnonzero(labels == group)
+                members = np.flatnonzero(own == group)
                 body.append([name, len(members), side.most_active(members)])
             columns_of = ["group", who, "with the most ratings"]
             section.tabulate(columns_of, body, title=f"Table {place}: the groups of {who}")
-    return [section]

@@ -50,9 +50,14 @@ class Fit:
         return getattr(self.model, "converged_", None)
 
     @property
+    def interrupted(self) -> bool:
+        """Whether the search was stopped before it was finished."""
+        return bool(getattr(self.model, "interrupted_", False))
+
+    @property
     def locally_optimal(self) -> bool | None:
-        """Whether no single move improves the result; None if the model does not report it."""
-        return getattr(self.model, "locally_optimal_", None)
+        """Whether no single move improves the result; None if it is not known."""
+        return None if self.interrupted else getattr(self.model, "locally_optimal_", None)
 
     @property
     def merges_first(self) -> bool:
@@ -69,7 +74,14 @@ class Fit:
     def next_steps(self) -> list[str]:
         """Suggest in sentences what may improve the result; nothing if the search finished."""
         steps = []
-        if self.converged is False:
+        if self.interrupted:
+            steps.append(
+                "The search was stopped before it was finished. This is its best result so far; "
+                "the blocks and their number can still change."
+                if self.facts is not None
+                else "The search was stopped before it was finished; the result can still change."
+            )
+        elif self.converged is False:
             steps.append(
                 "The search stopped before it converged. Allow more iterations; the result may "
                 "improve."

@@ -194,13 +194,6 @@ def test_requests_that_cannot_work_are_refused(options, message):
         hard_model(**options).fit(graph)
 
 
-def test_a_hierarchy_is_not_sampled():
-    graph = ct.Graph.from_edges(*zip(*EDGES, strict=True))
-    model = ct.BlockModel("simple", nested=True).fit(graph)
-    with pytest.raises(InputError, match="hierarchy"):
-        model.sample()
-
-
 def cliques_and_sparse_groups():
     """Communities of unequal density: five cliques of eight, and five sparse groups of thirty."""
     rng = np.random.default_rng(0)

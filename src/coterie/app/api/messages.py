@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from coterie.models.rating_model import Source
+
 MAX_IDS = 10_000  # candidates, excluded items, and pairs per request
 MAX_RATINGS = 1_000  # of one unknown user
 MAX_RESULTS = 1_000
@@ -168,10 +170,12 @@ class ReasonPart(BaseModel):
     """One of the largest terms of an expected rating."""
 
     share: float = Field(description="What the term adds to the expected rating.")
-    source: Literal["baseline", "user", "item", "groups"]
+    source: Source
     user_group: str
     item_group: str
-    examples: list[Id] = Field(description="Well-known items of the item group.")
+    examples: list[Id] = Field(
+        description="Well-known items of the item group; of source rating, the item that was rated."
+    )
 
 
 class ExplainResponse(BaseModel):

@@ -140,22 +140,51 @@
   const redrawIfOlder = (version) => {
     if (version !== Number(document.body.dataset.version)) redraw();
   };
-  let listening = null;
-  const listen = () => {
-    const events = (listening = new EventSource("/events"));
-    events.addEventListener("hello", (event) => redrawIfOlder(JSON.parse(event.data).version));
-    events.addEventListener("progress", (event) => {
-      const job = JSON.parse(event.data).job;
-      const drawn = document.querySelectorAll(".frontier .hit").length;
-      if (job && job.points > drawn && document.body.dataset.step === "publish") redraw();
-      showJob(job);
-    });
-    events.addEventListener("changed", (event) => {
-      const { job, version } = JSON.parse(event.data);
-      redrawIfOlder(version);
-      showJob(job);
-    });
+  const take = (kind, { job, version }) => {
+    if (kind !== "progress") redrawIfOlder(version);
+    if (kind === "hello") return;
+    const marks = document.querySelectorAll(".frontier .hit").length;
+    if (kind === "progress" && job && job.points > marks && document.body.dataset.step === "publish") redraw();
+    showJob(job);
   };
+  const catchUp = () =>
+    fetch("/state").then((answer) => answer.ok && answer.json()).then((state) => state && take("changed", state)).catch(() => {});
+
+  // One stream of events for all tabs, because a browser opens at most six connections to a server.
+  // The tab that has the lock passes the events on. Hidden tabs neither listen nor have the lock.
+  const channel = "BroadcastChannel" in window ? new BroadcastChannel("coterie-events") : null;
+  let leave = null;
+  const listen = () => {
+    if (leave || document.hidden) return;
+    const waiting = new AbortController();
+    let events = null, release = () => {};
+    const open = () => {
+      events = new EventSource("/events");
+      for (const kind of ["hello", "progress", "changed"]) {
+        events.addEventListener(kind, (event) => {
+          const data = JSON.parse(event.data);
+          take(kind, data);
+          channel?.postMessage({ kind, data });
+        });
+      }
+    };
+    leave = () => {
+      leave = null;
+      waiting.abort();
+      events?.close();
+      release();
+    };
+    if (channel && navigator.locks) {
+      const hold = () => new Promise((done) => { release = done; open(); });
+      navigator.locks.request("coterie-events", { signal: waiting.signal }, hold).catch(() => {});
+    } else {
+      open();
+    }
+    catchUp();
+  };
+  channel?.addEventListener("message", (event) => {
+    if (!document.hidden) take(event.data.kind, event.data.data);
+  });
 
   // --- uploads -------------------------------------------------------------------------------
   // By id, because the page may be drawn again during an upload.
@@ -337,13 +366,17 @@
   const prepare = () => {
     showColumns();
     for (const [id, text] of Object.entries(problems)) if (byId(id)) byId(id).textContent = text;
-    fetch("/state").then((answer) => answer.ok && answer.json()).then((state) => state && showJob(state.job)).catch(() => {});
+    catchUp();
   };
 
   if (document.body.dataset.step) {
     prepare();
     listen();
-    addEventListener("pagehide", () => listening.close());
-    addEventListener("pageshow", (event) => event.persisted && listen()); // back to a kept page
+    document.addEventListener("visibilitychange", () => (document.hidden ? leave?.() : listen()));
+    addEventListener("pagehide", () => leave?.());
+    addEventListener("pageshow", (event) => { // back to a kept page
+      listen();
+      if (event.persisted) catchUp();
+    });
   }
 })();

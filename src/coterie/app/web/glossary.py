@@ -75,6 +75,8 @@ STAGE_WORDS = {
     "graphlets": "Comparing small patterns",
     "ranking: fitting": "Learning what people choose",
     "ranking: choosing weights": "Learning what people choose",
+    "measuring on ratings that were held out": "Measuring on ratings that were held out",
+    "recommending to everybody": "Recommending to everybody",
     "writing": "Writing the files",
 }
 

@@ -129,7 +129,8 @@ class JobRoutes:
 
     async def choose_result(self, form: Form) -> str:
         step = form.choice("step", ("explore", "publish", "release", "recommend"))
-        self.workspace.choose(step, form.text("key"))
+        go_on = form.choice("go_on", ("no", "yes")) == "yes"
+        self.workspace.choose(step, form.text("key"), go_on=go_on)
         return _page_of(step)
 
     async def stop(self, request: Request) -> Response:

@@ -110,9 +110,16 @@ class JobRunner:
                 self._idle = worker
 
     def start(
-        self, job: Job, settings: JsonObject, shown: dict[str, str], finished: Callable[..., None]
+        self,
+        job: Job,
+        settings: JsonObject,
+        shown: dict[str, str],
+        finished: Callable[..., None],
+        earlier: Path | None = None,
     ) -> None:
-        """Start a job; `finished(job, result, remarks)` is called if it has a result."""
+        """Start a job; `finished(job, result, remarks)` is called if it has a result.
+
+        `earlier` is the folder of an unfinished result that the job continues."""
         assert not self.running
         job.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.current = job
@@ -121,6 +128,7 @@ class JobRunner:
             "settings": settings,
             "folder": str(job.folder),
             "shown": shown,
+            "earlier": None if earlier is None else str(earlier),
         }
         self._task = asyncio.create_task(self._run(job, order, finished))
         self._changed(True)
@@ -175,7 +183,8 @@ class JobRunner:
                     job.curve = job.curve[::2]
             self._changed(False)
         elif event == "point":
-            job.points.append(message["point"])
+            if message["point"] not in job.points:  # else sent again after a stop
+                job.points.append(message["point"])
             self._changed(False)
         elif event == "guess":
             job.guess = message["guess"]

@@ -62,6 +62,7 @@ class Pages:
             Route("/state", self._state),
             page_route("/style.css", _style),
             page_route("/app.js", _script),
+            page_route("/sign-in.js", lambda request: _javascript(_static("sign_in.js"))),
         ]
 
     def render(self, step: str, **more: Any) -> str:
@@ -102,6 +103,8 @@ class Pages:
         if found := workspace.chosen_result("explore"):
             asked = found.settings["blocks"]
             number = "chosen automatically" if asked == "auto" else "chosen by you"
+            if found.unfinished:
+                number = "unfinished: the search was stopped"
             rows.append(("Blocks", f"{len(found.result['blocks']):,}, {number}"))
         if found := workspace.chosen_result("publish"):
             points = found.result["points"]
@@ -113,7 +116,8 @@ class Pages:
             verdict = "refused" if found.result["refused"] else "may be published"
             rows.append(("Release", f"{found.settings['dataset']}: {verdict}"))
         if found := workspace.chosen_result("recommend"):
-            rows.append(("Model", found.settings["model"]))
+            unfinished = ", unfinished" if found.unfinished else ""
+            rows.append(("Model", found.settings["model"] + unfinished))
         return rows
 
     def _step(self, step: str, request: Request) -> str | Response:
@@ -159,8 +163,7 @@ class Pages:
         return _filled("found", found=found[:_MOST_FOUND], more=more, wanted=wanted)
 
     async def _state(self, request: Request) -> Response:
-        job = self.workspace.jobs.current
-        return JSONResponse({"job": None if job is None else job.as_json()})
+        return JSONResponse(self.workspace.summary())
 
     async def _events(self, request: Request) -> Response:
         queue = self.workspace.listen()
@@ -197,9 +200,16 @@ def _style(request: Request) -> Response:
 
 
 def _script(request: Request) -> Response:
-    own = resources.files("coterie.app") / "static" / "app.js"
     hover = resources.files("coterie.report") / "templates" / "hover.js"
-    text = hover.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
+    return _javascript(hover.read_text(encoding="utf-8") + _static("app.js"))
+
+
+def _static(name: str) -> str:
+    path = resources.files("coterie.app") / "static" / name
+    return path.read_text(encoding="utf-8")
+
+
+def _javascript(text: str) -> Response:
     return Response(text, media_type="text/javascript")
 
 

@@ -15,6 +15,7 @@ from coterie.base.json_values import JsonObject
 
 _HEIGHT = 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 424, 46, 252
+_APART = 18  # between the middles of two marks
 EPSILONS = ("0.25", "0.5", "1", "2", "4")
 DEFAULT_EPSILON, DEFAULT_CAP = "1", exact_text(LARGEST_TOTAL)
 _KINDS = {
@@ -50,6 +51,7 @@ def values(workspace: Workspace, result: StepResult | None, job: Job | None) -> 
         "points": points,
         "order": order,
         "recommended": recommended,
+        "unfinished": tried or (result is not None and result.unfinished),
         "chosen": min(chosen, max(len(points) - 1, 0)),
         "chart": frontier_chart(points, recommended, -1 if tried else chosen),
         "release": release,
@@ -142,10 +144,15 @@ def frontier_chart(points: list[JsonObject], recommended: int | None, chosen: in
     def y(kept: float) -> float:
         return round(_BOTTOM - (_BOTTOM - _TOP) * kept, 1)
 
+    places: list[tuple[float, float]] = []
+    for point, risk in zip(points, risks, strict=True):
+        place = (x(risk), y(point["communities"]))
+        while any(math.dist(place, other) < _APART for other in places):
+            place = (place[0] + _APART / 2, place[1])  # both can be pressed
+        places.append(place)
     return {
         "marks": [
-            (point, x(risk), y(point["communities"]), i == recommended, i == chosen)
-            for i, (point, risk) in enumerate(zip(points, risks, strict=True))
+            (point, *places[i], i == recommended, i == chosen) for i, point in enumerate(points)
         ],
         "rows": [(share, y(share / 100)) for share in (0, 25, 50, 75, 100)],
         "ticks": [(f"{tick:g}", x(tick / 100)) for tick in ticks],

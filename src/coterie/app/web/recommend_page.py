@@ -43,8 +43,8 @@ def values(workspace: Workspace, *, user: str | None, offset: str) -> JsonObject
             more["unknown_user"] = True
         else:
             known = recommender.users_.ids[number : number + 1].tolist()[0]
-            more["list"] = _list(recommender, known, titles)
-    if rated:
+            more["list"] = _list(recommender, known, titles, ranked=result.result["ranked"])
+    if rated and result.result["ranked"]:
         own = copy.copy(recommender)
         items, values = zip(*rated.items(), strict=True)
         own.fold_in([[_YOU, item] for item in items], list(values))
@@ -57,6 +57,8 @@ def take_ratings(workspace: Workspace, result: StepResult, form: Form) -> None:
     if form.text("forget", "no") == "yes":
         workspace.own_ratings = {}
         return
+    if not result.result["ranked"]:
+        raise ProblemError(409, "the model is not finished; let it go on first")
     recommender = workspace.recommender(result)
     known = {f"{value:g}": float(value) for value in recommender.values_}
     removed = False
@@ -99,10 +101,13 @@ def _popular(
     ]
 
 
-def _list(recommender: Recommender, user: Any, titles: Mapping[Any, str]) -> list[JsonObject]:
+def _list(
+    recommender: Recommender, user: Any, titles: Mapping[Any, str], *, ranked: bool = True
+) -> list[JsonObject]:
     """Return the best items of a user, each with an explanation."""
     rows: list[JsonObject] = []
-    for item, _, rating in recommender.recommend(user, _SHOWN):
+    order = "both" if ranked else "rating"
+    for item, _, rating in recommender.recommend(user, _SHOWN, order=order):
         words = recommender.explain(user, item).words(titles)[1:]
         rows.append(
             {

@@ -1,4 +1,8 @@
-"""Sign in with the address that the command printed, once; then with a cookie of the browser."""
+"""Sign in with the address that the command printed, once; then with a cookie of the browser.
+
+The command opens the browser with a file that only its owner can read: arguments of a process can
+be read by every account of the machine, so the address must not be one.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from coterie.app.page import filled
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 SIGN_IN = "/sign-in"
-_OPEN = ("/style.css",)
+_OPEN = ("/style.css", "/sign-in.js")
 
 
 class SignIn:
@@ -47,7 +52,8 @@ class SignIn:
                 return
             await self.app(scope, receive, send)
             return
-        await self._refuse_or_sign_in(scope)(scope, receive, send)
+        answer = await self._refuse_or_sign_in(Request(scope, receive))
+        await answer(scope, receive, send)
 
     def _signed_in(self, scope: Scope) -> bool:
         try:
@@ -58,11 +64,20 @@ class SignIn:
             found.value.encode(), self._session.encode()
         )
 
-    def _refuse_or_sign_in(self, scope: Scope) -> Response:
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+    async def _refuse_or_sign_in(self, request: Request) -> Response:
+        """Answer a browser without the cookie.
+
+        The address shows a page that sends the token on. Only this uses it up, so that a program
+        that looks at addresses in advance does not."""
+        query = request.url.query
+        if request.method == "POST":
+            query = (await request.body()).decode("latin-1")
+        given = parse_qs(query).get("token", [""])[0]
         right = hmac.compare_digest(given.encode(), self.one_time.encode())
-        if scope["path"] != SIGN_IN or scope["method"] != "GET" or not right:
-            return HTMLResponse(filled("sign_in.html"), 401)
+        if request.url.path != SIGN_IN or request.method not in ("GET", "POST") or not right:
+            return HTMLResponse(filled("sign_in.html", token=""), 401)
+        if request.method == "GET":
+            return HTMLResponse(filled("sign_in.html", token=given))
         self.one_time = secrets.token_urlsafe(24)
         self._renewed(self.one_time)
         answer = RedirectResponse("/", 303)

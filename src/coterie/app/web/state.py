@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import shutil
 import tempfile
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from coterie.app.problem import ProblemError
 from coterie.app.web.jobs import Job, JobRunner
@@ -18,6 +20,7 @@ from coterie.base.json_values import JsonObject
 if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender
 
+_PREFIX, _LOCK = "coterie-app-", "lock"
 MAX_UPLOAD = 512 << 20  # bytes of a file
 MAX_PEOPLE = 32 << 20  # bytes of a node list
 MAX_UPLOADS = 20
@@ -25,6 +28,33 @@ MAX_PAGES = 50  # that are told about changes
 MAX_RESULTS = 12  # kept per step
 NETWORK_STEPS = ("data", "explore", "publish")
 RATING_STEPS = ("data", "recommend")
+
+
+def locked(path: Path) -> IO[bytes] | None:
+    """Lock a file for as long as this process lives; None if another process has locked it."""
+    file = path.open("ab")
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # Windows
+        pass
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def remove_abandoned_folders() -> None:
+    """Delete what an application of this account left when it was killed."""
+    if os.name != "posix":
+        return
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            lock = folder / _LOCK
+            if folder.lstat().st_uid == os.getuid() and lock.is_file() and (held := locked(lock)):
+                shutil.rmtree(folder)
+                held.close()
 
 
 @dataclass
@@ -64,6 +94,11 @@ class StepResult:
     remarks: list[str]
     folder: Path
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether the job was stopped; it can go on from the files in `folder`."""
+        return bool(self.result.get("unfinished"))
+
 
 class Workspace:
     """Everything that the pages show. There is one per application, for all tabs.
@@ -75,7 +110,9 @@ class Workspace:
     """
 
     def __init__(self, private: Path | None = None) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="coterie-app-"))  # only the owner may enter
+        remove_abandoned_folders()
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))  # only the owner may enter
+        self._lock = locked(self.folder / _LOCK)
         self.private = private
         self.inputs: list[Input] = []
         self.current: Input | None = None
@@ -187,8 +224,9 @@ class Workspace:
         key = f"{current.number}:{task}:{json.dumps(settings, sort_keys=True)}"
         self._problems.pop((current.number, step), None)
         repeatable = task not in ("release", "private_release")
-        if repeatable and key in self.results.get(step, {}):
-            self._show(current, step, self.results[step][key])
+        earlier = self.results.get(step, {}).get(key) if repeatable else None
+        if earlier is not None and not earlier.unfinished:
+            self._show(current, step, earlier)
             return
         if self.jobs.running:
             raise ProblemError(409, "something else is being computed; wait for it or cancel it")
@@ -208,10 +246,13 @@ class Workspace:
         def finished(job: Job, result: JsonObject, remarks: list[str]) -> None:
             self._keep(current, step, StepResult(key, settings, result, remarks, job.folder))
 
-        self.jobs.start(job, settings, shown, finished)
+        unfinished = None if earlier is None else earlier.folder
+        self.jobs.start(job, settings, shown, finished, unfinished)
 
     def _keep(self, current: Input, step: str, result: StepResult) -> None:
         kept = self.results.setdefault(step, {})
+        if result.key in kept:  # unfinished; this one went on from it
+            shutil.rmtree(kept.pop(result.key).folder, ignore_errors=True)
         kept[result.key] = result
         while len(kept) > MAX_RESULTS:
             oldest = next(iter(kept))
@@ -226,11 +267,15 @@ class Workspace:
             self.point[result.key] = result.result["recommended"] or 0
         self._changed(True)
 
-    def choose(self, step: str, key: str) -> None:
-        """Show an earlier result again, without computing anything."""
+    def choose(self, step: str, key: str, *, go_on: bool = False) -> None:
+        """Show an earlier result again, without computing anything; or go on with a stopped one."""
         if self.current is None or key not in self.results.get(step, {}):
             raise ProblemError(404, "this result is no longer kept")
-        self._show(self.current, step, self.results[step][key])
+        found = self.results[step][key]
+        if go_on:
+            self.start(step, key.split(":")[1], found.settings)
+        else:
+            self._show(self.current, step, found)
 
     def choose_input(self, number: int) -> None:
         """Go back to data that were given earlier."""
@@ -271,18 +316,20 @@ class Workspace:
             self._problems.pop((job.input_number, job.step), None)
         self.tell("changed" if redraw else "progress")
 
+    def summary(self) -> JsonObject:
+        """Return what pages need to know to be up to date."""
+        job = self.jobs.current
+        return {"job": None if job is None else job.as_json(), "version": self.version}
+
     def hello(self) -> str:
         """Return the event that lets a page find out whether it is up to date."""
         return f"event: hello\ndata: {json.dumps({'version': self.version})}\n\n"
 
     def tell(self, kind: str) -> None:
         """Send an event to every open page; a page that does not read misses some."""
-        job = self.jobs.current
         if kind == "changed":
             self.version += 1
-        content = json.dumps(
-            {"job": None if job is None else job.as_json(), "version": self.version}
-        )
+        content = json.dumps(self.summary())
         for queue in self._listeners:
             if not queue.full():
                 queue.put_nowait(f"event: {kind}\ndata: {content}\n\n")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import write_page
 from coterie.cli.reading import RATINGS, load_ratings
 from coterie.cli.recommend.options import load_features, make_estimator, say_coverage
 from coterie.cli.session import Session, command
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from coterie.recommend.evaluation import Evaluation
 
 
-@command(reads=RATINGS)
+@command(reads=RATINGS, answers=True)
 def run(
     session: Session,
     ratings: str | None = None,
@@ -110,8 +109,11 @@ def run(
         name = Path(str(ratings or train)).name
         _write_report(report, found, name, title_of, session.assumed)
     _show(session, found)
-    if report is not None:
-        session.show(f"report: {report}")
+    means = ", ".join(
+        f"{n.replace('_', ' ')} {asdict(found.means)[n]:.4f}" for n in found.names[:3]
+    )
+    written = "" if report is None else f"; report: {report}"
+    session.summary = f"{model}: {means} (mean of {len(found.folds)} tests){written}"
     return {"model": model, "order": order, "top": lengths, **found.to_json()}
 
 
@@ -137,6 +139,7 @@ def _write_report(
     titles: dict[Any, str] | None,
     assumed: list[str],
 ) -> None:
+    from coterie.report.pdf import write_page
     from coterie.report.recommender_report import render
 
     last = found.last
@@ -150,7 +153,7 @@ def _write_report(
         titles=titles,
         assumed=assumed,
     )
-    write_page(path, page)
+    write_page(page, path)
 
 
 def _show(session: Session, found: Evaluation) -> None:

@@ -9,7 +9,7 @@ from coterie.cli.recommend.options import check_known, id_as_in_data, load_model
 from coterie.cli.session import Session, command
 
 
-@command(unused=("seed", "threads"))
+@command(unused=("seed", "threads"), answers=True)
 def run(
     session: Session,
     model: str,
@@ -19,8 +19,8 @@ def run(
 ) -> JsonObject:
     """Explain the prediction for a user and an item.
 
-    The contributions of groups and offsets add up to the expected rating. The shares of the user's
-    own items add up to the score of the item in the lists of `top`.
+    Averages, the user's own ratings, features and groups add up to the expected rating. The shares
+    of the user's own items add up to the score of the item in the lists of `top`.
 
     Example: coterie recommend explain films.model --user 42 --item 7
     """
@@ -36,15 +36,19 @@ def run(
     lines = [*explanation.words(title_of), *ranking.words(title_of)]
     for line in lines:
         session.show(line)
+    session.summary = f"expected rating of {user} for {item}: {explanation.rating:.2f}"
+    items = recommender.items_.ids.tolist()
     contributions = []
     for term in explanation.contributions:
         user_group, item_group = group_labels(term)
         contributions.append(
             {
+                "source": str(term.source),
                 "user_group": user_group,
                 "item_group": item_group,
                 "weight": term.weight,
                 "rating": term.rating,
+                **({} if term.own is None else {"item": items[term.own.item]}),
             }
         )
     return {

@@ -32,7 +32,7 @@ class RankingArguments(TypedDict):
     exclude_seen: bool
 
 
-@command(unused=("seed",), reads=TEXT)
+@command(unused=("seed",), reads=TEXT, answers=True)
 def run(
     session: Session,
     model: str,
@@ -105,6 +105,8 @@ def run(
             else "no item is left to recommend: those that the options allow have been rated "
             "already; --rated includes them"
         )
+    written = "" if out is None else f"; table: {out}"
+    session.summary = f"{len(rows):,} items for {who}, ordered by {order}{written}"
     return {"user": who, "order": order, "items": rows}
 
 

@@ -33,6 +33,8 @@ def _opened(path: PathLike) -> Iterator[Any]:
 
     try:
         yield parquet.ParquetFile(read_all(path) if str(path) == "-" else _existing_file(path))
+    except pa.ArrowMemoryError as error:
+        raise MemoryError from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"is not a Parquet file: {error}", remedy="check the file") from error
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coterie.base.errors import InputError
+from coterie.base.errors import InputError, near_miss
 from coterie.data.byte_source import PathLike, first_bytes, place_name, suffixes
 from coterie.data.formats.format import Format
 
@@ -75,11 +75,11 @@ def find_format(path: PathLike, format: str | None, allowed: Sequence[Format]) -
         for known in allowed:
             if format.lower() in (known.name, *known.aliases):
                 return known
-        raise InputError(f"unknown format {format!r}", remedy=f"use one of {', '.join(names)}")
+        meant = near_miss(format, names)
+        remedy = f"use one of {', '.join(names)}{meant}"
+        raise InputError(f"unknown format {format!r}", remedy=remedy)
     suffix = (suffixes(path)[-1:] or [""])[0]
-    found = _by_content(path, suffix, FORMATS)
-    if found is None:
-        found = next((known for known in FORMATS if suffix in known.suffixes), FORMATS[0])
+    found = _by_content(path, suffix, FORMATS) or format_by_suffix(path)
     if found not in allowed:
         raise InputError(
             f"a {found.name} file cannot hold this table",
@@ -87,6 +87,14 @@ def find_format(path: PathLike, format: str | None, allowed: Sequence[Format]) -
             remedy=f"give a {' or '.join(names)} file",
         )
     return found
+
+
+def format_by_suffix(path: PathLike) -> Format:
+    """Return the format that the suffix of a file means; text if it means none."""
+    from coterie.data.formats import FORMATS
+
+    suffix = (suffixes(path)[-1:] or [""])[0]
+    return next((known for known in FORMATS if suffix in known.suffixes), FORMATS[0])
 
 
 def _by_content(path: PathLike, suffix: str, formats: Sequence[Format]) -> Format | None:

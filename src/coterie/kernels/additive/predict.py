@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels.additive.distributions import cdf, fast_cdf
+from coterie.kernels.additive.distributions import cdf, density, fast_cdf
+from coterie.kernels.additive.factors import solve_lower, solve_upper
+from coterie.kernels.additive.fold_in import posterior_root
 from coterie.kernels.numba.compile import njit
 
 _LEAST = 1e-9  # lower bound of a probability, so that its logarithm is finite
@@ -155,15 +157,70 @@ def explanations(samples, values, u, v, begin, end):
         for s in range(L):
             i, j = samples.user_labels[t, u, s], samples.item_labels[t, v, s]
             own[s + 3] = samples.effects[t, s, i, j]
-        f = own.sum()
-        cuts = samples.cuts[t, samples.styles[t, u]]
-        scale = 1.0 / math.sqrt(1.0 + samples.user_spreads[t, u] + samples.item_spreads[t, v])
-        base = _expected(cuts, values, 0.0, scale)
-        whole = _expected(cuts, values, f, scale)
-        rate = (whole - base) / f if abs(f) > 1e-6 else 0.0
-        parts[0] += base if abs(f) > 1e-6 else whole
+        base, rate = _base_and_rate(samples, values, t, u, v, own.sum())
+        parts[0] += base
         parts[1:] += own * rate
     return parts
+
+
+@njit(nogil=True, cache=True)
+def _base_and_rate(samples, values, t, u, v, f):
+    """Return the expected rating at location 0, and what a unit of the location f adds to it."""
+    cuts = samples.cuts[t, samples.styles[t, u]]
+    scale = 1.0 / math.sqrt(1.0 + samples.user_spreads[t, u] + samples.item_spreads[t, v])
+    base = _expected(cuts, values, 0.0, scale)
+    whole = _expected(cuts, values, f, scale)
+    if abs(f) > 1e-6:
+        return base, (whole - base) / f
+    return whole, 0.0
+
+
+@njit(nogil=True, cache=True)
+def _location(samples, t, u, v):
+    """Return (location of a pair without the factors, product of the factors)."""
+    f, product = samples.user_offsets[t, u] + samples.item_offsets[t, v], 0.0
+    for s in range(samples.effects.shape[1]):
+        f += samples.effects[t, s, samples.user_labels[t, u, s], samples.item_labels[t, v, s]]
+    for k in range(samples.user_factors.shape[2]):
+        product += samples.user_factors[t, u, k] * samples.item_factors[t, v, k]
+    return f, product
+
+
+@njit(nogil=True, cache=True)
+def influences(samples, values, u, v, others, levels, chosen):
+    """Return what each of a user's ratings adds to the expected rating of item v by its factors.
+
+    The user's factors are p = A^-1 (L m + sum_e q_e w_e), where L and m are prior precisions and
+    means, A = L + sum_e q_e q_e', and w_e is what rating e says about p . q_e: its expected latent
+    value minus offsets and groups. So p . q_v contains (q_v' A^-1 q_e) w_e. Also returned is the
+    sum of w_e: above 0, the rating is higher than offsets and groups suggest. Both are means over
+    the chosen samples.
+    """
+    K, n = samples.user_factors.shape[2], len(others)
+    shares, excess = np.zeros(n), np.zeros(n)
+    A, h = np.zeros((K, K)), np.zeros(K)
+    for t in chosen:
+        factors = samples.item_factors[t]
+        cuts = samples.cuts[t, samples.styles[t, u]]
+        f, product = _location(samples, t, u, v)
+        _, rate = _base_and_rate(samples, values, t, u, v, f + product)
+        posterior_root(factors, others, samples.factor_precisions[t, 0], A)
+        for k in range(K):
+            h[k] = factors[v, k]
+        solve_lower(A, h)
+        solve_upper(A, h)
+        for e in range(n):
+            f, product = _location(samples, t, u, others[e])
+            low = cuts[levels[e]] - f - product
+            high = cuts[levels[e] + 1] - f - product
+            inside = max(cdf(high) - cdf(low), _LEAST)
+            w = product + (density(low) - density(high)) / inside
+            weight = 0.0
+            for k in range(K):
+                weight += factors[others[e], k] * h[k]
+            shares[e] += rate * weight * w / len(chosen)
+            excess[e] += w / len(chosen)
+    return shares, excess
 
 
 @njit(nogil=True, cache=True)

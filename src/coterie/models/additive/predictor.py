@@ -12,11 +12,17 @@ from coterie.base.array_checks import ArrayError, check_array
 from coterie.data.ratings import NodeRatings
 from coterie.engine import Engine
 from coterie.kernels.additive.fold_in import factor_moments
-from coterie.kernels.additive.predict import Samples, explanations, item_similarities
+from coterie.kernels.additive.predict import (
+    Samples,
+    explanations,
+    influences,
+    item_similarities,
+)
 from coterie.models.additive.predict import (
     only_users,
+    packed_samples,
     pair_distributions,
-    samples_with_factors,
+    unpacked_samples,
     with_nodes,
 )
 from coterie.models.additive.rating_scale import RatingScale, check_cuts
@@ -25,10 +31,14 @@ from coterie.models.additive.side_information import SideInformation
 from coterie.models.rating_model import (
     Contribution,
     GroupPair,
+    OwnRating,
     RatingPredictor,
     Source,
     check_scale,
 )
+
+_OWN_RATINGS = 5  # named in an explanation
+_SAMPLES_EXPLAINED = 24  # with which the influence of ratings is computed, at most
 
 
 class FeatureShares(NamedTuple):
@@ -37,6 +47,17 @@ class FeatureShares(NamedTuple):
     offset: float
     taste: float
     terms: list[Contribution]
+
+
+class _Moments(dict[Side, np.ndarray]):
+    """The moments of the factors of both sides, computed when they are first needed."""
+
+    def __init__(self, samples: Samples) -> None:
+        self.samples = samples
+
+    def __missing__(self, side: Side) -> np.ndarray:
+        self[side] = np.asarray(factor_moments(SampleSide.of(self.samples, side).factors))
+        return self[side]
 
 
 @dataclass(frozen=True)
@@ -49,6 +70,7 @@ class AdditivePredictor(RatingPredictor):
     user_side: SideInformation
     item_side: SideInformation
     nobody: Samples | None  # one unknown user and one unknown item; None: older files
+    owns_arrays: bool = False  # whether updates may write to the arrays of the samples
     values: np.ndarray = field(init=False)
     kind: ClassVar[str] = "additive"
 
@@ -105,33 +127,54 @@ class AdditivePredictor(RatingPredictor):
         return p
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
-        return self._with_nodes(Side.USER, nodes)
+        return self._with_nodes(Side.USER, nodes, in_place=False)
+
+    def update_users(self, nodes: list[NodeRatings]) -> Self:
+        return self._owner()._with_nodes(Side.USER, nodes, in_place=True)
+
+    def update_items(self, nodes: list[NodeRatings]) -> Self:
+        return self._owner()._with_nodes(Side.ITEM, nodes, in_place=True)
+
+    def _owner(self) -> Self:
+        """Return a predictor that has its arrays for itself; the model keeps its own."""
+        if self.owns_arrays:
+            return self
+        samples = Samples(*(array.copy() for array in self.samples))
+        return replace(self, samples=samples, owns_arrays=True)
 
     def only_users(self, nodes: list[NodeRatings]) -> Self:
         features = self.user_side.features(nodes)
-        samples = only_users(self.samples, nodes, features, self._item_moments)
+        samples = only_users(self.samples, nodes, features, self._moments[Side.ITEM])
         # Features of the added users have been used; explanations show those of known users.
         known = replace(self.user_side, rows=self.user_side.rows[:0], cold=None)
         side = known.with_size(len(nodes))
         return replace(self, samples=samples, user_side=side)
 
     @cached_property
-    def _item_moments(self) -> np.ndarray:
-        return np.asarray(factor_moments(self.samples.item_factors))
+    def _moments(self) -> _Moments:
+        return _Moments(self.samples)
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
-        return self._with_nodes(Side.ITEM, nodes)
+        return self._with_nodes(Side.ITEM, nodes, in_place=False)
 
-    def _with_nodes(self, kind: Side, nodes: list[NodeRatings]) -> Self:
+    def _with_nodes(self, kind: Side, nodes: list[NodeRatings], *, in_place: bool) -> Self:
         side: SideInformation = getattr(self, f"{kind}_side")
-        samples = with_nodes(self.samples, kind, nodes, side.features(nodes))
+        of_users, moments = kind is Side.USER, self._moments[kind.other]
+        samples = with_nodes(
+            self.samples, kind, nodes, side.features(nodes), moments, in_place=in_place
+        )
         side = side.with_ratings(nodes, SampleSide.of(samples, kind).offsets.shape[1])
-        if kind is Side.USER:
-            return replace(self, samples=samples, user_side=side)
-        return replace(self, samples=samples, item_side=side)
+        grown = (
+            replace(self, samples=samples, user_side=side)
+            if of_users
+            else replace(self, samples=samples, item_side=side)
+        )
+        # Those of the other side have not changed, and a few nodes hardly change those of their own
+        grown._moments.update(self._moments if in_place else {kind.other: moments})
+        return grown
 
-    def contributions(self, user: int, item: int) -> list[Contribution]:
-        """Return the middle of the scale, offsets, taste, and each partition of each chain.
+    def contributions(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
+        """Return the middle of the scale, offsets, taste, and partitions whose groups act.
 
         The groups of a partition are those that the user and the item are in most often.
         """
@@ -140,12 +183,14 @@ class AdditivePredictor(RatingPredictor):
         offsets = np.zeros(4)
         terms: list[Contribution] = []
         for chain in range(chains):
-            own = np.flatnonzero(self.chain_of_sample == chain)
-            begin, end = int(own[0]), int(own[-1]) + 1
+            of_chain = np.flatnonzero(self.chain_of_sample == chain)
+            begin, end = int(of_chain[0]), int(of_chain[-1]) + 1
             shares = explanations(self.samples, self.values, user, item, begin, end)
             shares /= end - begin
             offsets += shares[:4] / chains
             for s in range(partitions):
+                if not shares[4 + s]:  # a chain without groups
+                    continue
                 i = np.bincount(self.samples.user_labels[begin:end, user, s]).argmax()
                 j = np.bincount(self.samples.item_labels[begin:end, item, s]).argmax()
                 groups = GroupPair(int(i), int(j), chain, s)
@@ -159,8 +204,9 @@ class AdditivePredictor(RatingPredictor):
         for_item = self._from_features(user, item, of_user=False)
         of_user -= for_user.offset
         of_item -= for_item.offset
-        of_taste -= for_user.taste + for_item.taste
-        taste = [Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
+        ratings = self._own_ratings(user, item, own) if of_taste else []
+        of_taste -= for_user.taste + for_item.taste + sum(term.share for term in ratings)
+        taste = [*ratings, Contribution(Source.TASTE, 1.0, of_taste)] if of_taste else []
         return [
             Contribution(Source.BASELINE, 1.0, middle),
             Contribution(Source.USER, 1.0, of_user),
@@ -169,6 +215,27 @@ class AdditivePredictor(RatingPredictor):
             *for_item.terms,
             *taste,
             *terms,
+        ]
+
+    def _own_ratings(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
+        """Return what the most important ratings of the user add by way of the factors."""
+        if not len(own.others) or self.user_side.is_cold(user):
+            return []
+        rows = np.unique(np.linspace(0, len(self.chain_of_sample) - 1, _SAMPLES_EXPLAINED))
+        levels = own.levels.astype(np.int64)
+        shares, excess = influences(
+            self.samples, self.values, user, item, own.others, levels, rows.astype(np.int64)
+        )
+        most = np.argsort(-np.abs(shares), kind="stable")[:_OWN_RATINGS]
+        return [
+            Contribution(
+                Source.RATING,
+                1.0,
+                float(shares[e]),
+                own=OwnRating(int(own.others[e]), float(self.values[levels[e]]), excess[e] > 0),
+            )
+            for e in most
+            if own.others[e] != item and shares[e]
         ]
 
     def _from_features(self, user: int, item: int, *, of_user: bool) -> FeatureShares:
@@ -228,7 +295,7 @@ class AdditivePredictor(RatingPredictor):
             "values": self.scale.values,
             "bounds": self.scale.bounds,
             "chain_of_sample": self.chain_of_sample,
-            **{f"samples.{name}": array for name, array in self.samples._asdict().items()},
+            **{f"samples.{name}": array for name, array in packed_samples(self.samples).items()},
             **self.user_side.to_arrays("user_side"),
             **self.item_side.to_arrays("item_side"),
         }
@@ -236,12 +303,13 @@ class AdditivePredictor(RatingPredictor):
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         scale = RatingScale(arrays["values"], arrays["bounds"])
-        of_samples = {
-            name: arrays[f"samples.{name}"]
-            for name in Samples._fields
-            if f"samples.{name}" in arrays
-        }
-        samples = samples_with_factors(of_samples)
+        samples = unpacked_samples(
+            {
+                name.removeprefix("samples."): array
+                for name, array in arrays.items()
+                if name.startswith("samples.")
+            }
+        )
         n, m = samples.user_offsets.shape[1], samples.item_offsets.shape[1]
         user_side = SideInformation.from_arrays(arrays, "user_side", n, m)
         item_side = SideInformation.from_arrays(arrays, "item_side", m, n)

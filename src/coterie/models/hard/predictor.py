@@ -85,7 +85,7 @@ class HardPredictor(RatingPredictor):
         items = with_rows(self.items, nodes, np.array(best, np.int32))
         return type(self)(self.values, self.users, items, self.counts)
 
-    def contributions(self, user: int, item: int) -> list[Contribution]:
+    def contributions(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
         i, j = int(self.users[user]), int(self.items[item])
         rating = float(self.theta[i, j] @ self.values)
         return [Contribution(Source.GROUPS, 1.0, rating, GroupPair(i, j))]

@@ -224,7 +224,7 @@ class SoftPredictor(RatingPredictor):
             tol=_TOL,
         )
 
-    def contributions(self, user: int, item: int) -> list[Contribution]:
+    def contributions(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
         """Return, per run and pair of groups, its probability and its expected rating."""
         terms: list[Contribution] = []
         for number, run in enumerate(self.runs):

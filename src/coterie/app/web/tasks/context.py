@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 import warnings
@@ -11,18 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coterie.base.errors import AssumptionWarning
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.progress import Progress
 
+NO_RESULT = "stopped before there was a first result; start again, and give it more time"
 _LEAST_SECONDS = 0.1  # between two reports
 # Stages without a state to keep
 _BEFORE_A_RESULT = (
     "compiling",
     "merging",
     "choosing",
-    "ranking: choosing weights",
-    "ranking: fitting",
 )
 
 
@@ -34,6 +34,9 @@ class TaskContext:
     folder: Path
     send: Callable[[JsonObject], None]
     stop: threading.Event = field(default_factory=threading.Event)  # keep the best result so far
+    earlier: Path | None = None  # the folder of an unfinished result, which this task continues
+    restarted: bool = False  # after a stop that the search did not notice in time
+    searching: bool = False  # there is something to stop
     remarks: list[str] = field(default_factory=list)
     _last: float = 0.0
     _stage: str = ""
@@ -65,6 +68,27 @@ class TaskContext:
         """Report what begins now."""
         self._last = 0.0
         self.progress(Progress(text, done, total))
+
+    @contextmanager
+    def search(self) -> Iterator[None]:
+        """Mark what a stop ends within seconds; the rest of a task describes what was found."""
+        self.searching = True
+        try:
+            yield
+        finally:
+            self.searching = False
+
+    def kept(self, name: str) -> Path:
+        """Return a file from which the task can go on, copied from an unfinished result."""
+        own = self.folder / name
+        if self.earlier is not None and not own.exists() and (self.earlier / name).exists():
+            shutil.copy(self.earlier / name, own)
+        return own
+
+    def require_result(self, exists: bool) -> None:
+        """Raise an error if the task was stopped before there was a result to describe."""
+        if self.restarted and not exists:
+            raise InputError(NO_RESULT)
 
     @contextmanager
     def remembered_remarks(self) -> Iterator[None]:

@@ -40,7 +40,16 @@ def explore(context: TaskContext) -> JsonObject:
     model: HardClustering = BlockModel(settings["objective"], rng=0)
     if blocks != "auto":
         model = GeneralizedKMeans(int(blocks), objective=settings["objective"], rng=0)
-    model.fit(graph, callback=context.progress_of_fit)
+    checkpoint = context.kept("search.checkpoint")
+    context.require_result(checkpoint.exists())
+    with context.search():
+        model.fit(
+            graph,
+            callback=context.progress_of_fit,
+            checkpoint=checkpoint,
+            checkpoint_every=1,
+            resume=True,
+        )
     context.stage("drawing")
     name = settings["name"]
     labels = np.asarray(model.labels_)
@@ -57,9 +66,13 @@ def explore(context: TaskContext) -> JsonObject:
     listed = _members(graph, labels)
     (files / "blocks.json").write_text(json.dumps(listed), encoding="utf-8")
     sections = parts_html(page)
+    network = f"{graph.n_nodes:,} nodes with {graph.n_edges:,} connections"
+    number = f"{len(listed):,} {'block' if len(listed) == 1 else 'blocks'}"
     return {
-        "verdict": f"The {graph.n_nodes:,} nodes with {graph.n_edges:,} connections form "
-        f"{len(listed):,} {'block' if len(listed) == 1 else 'blocks'}.",
+        "verdict": f"The search was stopped before it was finished. Its best division of the "
+        f"{network} so far has {number}."
+        if model.interrupted_
+        else f"The {network} form {number}.",
         "facts": [
             [_SHOWN_FACTS[fact.name], fact.value, fact.note.removeprefix("nats; ")]
             for fact in page.facts
@@ -68,7 +81,7 @@ def explore(context: TaskContext) -> JsonObject:
         "blocks": [[block["block"], block["size"]] for block in listed],
         "sections": sections[:2],
         "more": sections[2:],
-        "interrupted": bool(model.interrupted_),
+        "unfinished": bool(model.interrupted_),
     }
 
 

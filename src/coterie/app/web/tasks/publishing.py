@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import zipfile
@@ -26,7 +27,7 @@ from coterie.anonymize.private.sketch import PrivateSketch
 from coterie.anonymize.settings_search import SettingsSearch, Trial
 from coterie.app.web.tasks.context import TaskContext
 from coterie.base.errors import InputError
-from coterie.base.json_values import JsonObject
+from coterie.base.json_values import JsonObject, json_value
 from coterie.base.progress import Progress
 from coterie.data import Graph
 from coterie.data.readers import read_graph
@@ -54,7 +55,9 @@ def frontier(context: TaskContext) -> JsonObject:
             f"{2 * policy.min_class_size}",
             remedy="publish figures instead of the network, or use a larger network",
         )
-    points: list[JsonObject] = []
+    kept = context.kept("points.json")
+    points: list[JsonObject] = json.loads(kept.read_text("utf-8")) if kept.exists() else []
+    context.require_result(bool(points))
 
     def attempt(setting: tuple[int, int]) -> Trial:
         blocks, class_size = setting
@@ -69,16 +72,29 @@ def frontier(context: TaskContext) -> JsonObject:
         release = Anonymizer(
             blocks, min_class_size=class_size, policy=replace(policy, releases=0), rng=0
         ).release(graph, callback=report, suggest=False)
-        point = {"blocks": blocks, "min_class_size": class_size, **_outcome(release)}
+        point = json_value({"blocks": blocks, "min_class_size": class_size, **_outcome(release)})
         points.append(point)
+        kept.write_text(json.dumps(points), encoding="utf-8")
         context.send({"event": "point", "point": point})
-        return Trial(release.refused, len(point["not_kept"]), point["communities"])
+        return _trial(point)
 
     search = SettingsSearch(attempt)
-    with suppress(KeyboardInterrupt):  # a stop was requested; there is at least one point
+    for point in points:  # tried before a stop
+        search.trials[point["blocks"], point["min_class_size"]] = _trial(point)
+        context.send({"event": "point", "point": point})
+    # A stop was requested if this is interrupted; there is at least one point.
+    with suppress(KeyboardInterrupt), context.search():
         search.run(settings, enough=lambda _: context.stop_requested)
-    recommended = None if search.best is None else settings.index(search.best)
-    return {"points": points, "recommended": recommended, "of": len(settings)}
+    return {
+        "points": points,
+        "recommended": None if search.best is None else settings.index(search.best),
+        "of": len(settings),
+        "unfinished": len(points) < len(settings),
+    }
+
+
+def _trial(point: JsonObject) -> Trial:
+    return Trial(point["refused"], len(point["not_kept"]), point["communities"])
 
 
 def policy_of(settings: JsonObject) -> Policy:

@@ -13,10 +13,11 @@ from coterie.data.readers import read_ratings
 from coterie.data.titles import read_titles
 from coterie.engine import LocalEngine
 from coterie.models.base import Estimator
-from coterie.recommend.evaluation import evaluate_split
+from coterie.recommend.evaluation import FoldResult, evaluate_split
+from coterie.recommend.model_file import load_recommender
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import make_model
-from coterie.report.page import parts_html, write
+from coterie.report.page import Verdict, parts_html, write
 from coterie.report.recommender_report import compose
 
 _TOP = 10
@@ -27,7 +28,10 @@ _LEAST_GROUP = 2  # users or items per group, on average
 
 
 def recommend(context: TaskContext) -> JsonObject:
-    """Fit the model to all ratings, and once more to nine tenths to measure it."""
+    """Fit the model to all ratings, and once more to nine tenths to measure it.
+
+    A stop leaves out what has not been done: the rest of the fit, the ranking, the measuring.
+    """
     settings = context.settings
     ratings = read_ratings(settings["path"])
     if len(ratings) < _LEAST_RATINGS:
@@ -36,20 +40,20 @@ def recommend(context: TaskContext) -> JsonObject:
             remedy=f"give at least {_LEAST_RATINGS}",
         )
     titles = read_titles(settings["titles"]) if settings.get("titles") else None
-    name = settings["name"]
     with LocalEngine() as engine:
-        context.stage("compiling")
-        recommender = Recommender(_model(settings["model"], ratings)).compile(ratings, engine)
-        recommender.fit(ratings, engine=engine, callback=context.progress_of_fit)
-        recommender.fit_rankings(engine, context.progress_of_fit)
-        interrupted = recommender.model_.interrupted_
-        recommender.save(context.folder / "model.coterie")
-        context.stage("measuring on ratings that were held out")
-        train, test = _split(ratings)
-        found = evaluate_split(_model(settings["model"], ratings), train, test, engine=engine)
+        recommender = _fitted(context, ratings, engine)
+        model, learned = recommender.model_, context.kept("ranked.coterie")
+        ranked = learned.exists()
+        if ranked:
+            recommender = load_recommender(learned)
+        elif not (model.interrupted_ or context.stop_requested):
+            ranked = _with_rankings(context, recommender, engine)
+        recommender.save(context.folder / "model.coterie", rankings=ranked)
+        found = _measured(context, ratings, engine) if ranked else None
         context.stage("recommending to everybody")
         users = ratings.user_ids.tolist()
-        lists = recommender.recommend(users, _TOP, engine=engine)
+        order = "both" if ranked else "rating"
+        lists = recommender.recommend(users, _TOP, order=order, engine=engine)
     write_csv(
         context.folder / "recommendations.csv",
         ["user", "rank", "item", "expected_rating"],
@@ -60,27 +64,71 @@ def recommend(context: TaskContext) -> JsonObject:
         ),
     )
     page = compose(
-        [found.metrics],
-        name=name,
-        model=recommender.model_,
+        [] if found is None else [found.metrics],
+        name=settings["name"],
+        model=model,
         ratings=ratings,
         titles=titles,
         assumed=context.remarks,
     )
+    if found is None:
+        text = "This was stopped before it was finished. The predictions were not measured."
+        page.verdict = Verdict(text, "warn", "stopped")
     (context.folder / "report.html").write_text(write(page), encoding="utf-8")
-    naive = float(np.std(test.ratings))
     return {
         "users": ratings.n_users,
         "items": ratings.n_items,
-        "rmse": found.metrics.rmse,
-        "mae": found.metrics.mae,
-        "naive": naive,
-        "accuracy": found.metrics.accuracy,
-        "precision": found.metrics.precision,
-        "held_out": len(test),
-        "interrupted": interrupted,
-        "sections": parts_html(page)[1:],
+        "measured": None if found is None else found.metrics,
+        "naive": float(np.std(_split(ratings)[1].ratings)),
+        "held_out": len(_split(ratings)[1]),
+        "ranked": ranked,
+        "unfinished": found is None,
+        "complete": not model.interrupted_,
+        "sections": parts_html(page)[found is not None :],
     }
+
+
+def _fitted(context: TaskContext, ratings: Ratings, engine: LocalEngine) -> Recommender:
+    """Fit the model, or go on where an earlier fit was stopped."""
+    checkpoint, whole = context.kept("search.checkpoint"), context.kept("fitted")
+    context.require_result(checkpoint.exists())
+    context.stage("compiling")
+    recommender = Recommender(_model(context.settings["model"], ratings))
+    with context.search():
+        recommender.compile(ratings, engine)
+        recommender.fit(
+            ratings,
+            engine=engine,
+            # A fit that was finished before the stop is only restored.
+            callback=context.progress if whole.exists() else context.progress_of_fit,
+            checkpoint=checkpoint,
+            checkpoint_every=1,
+            resume=True,
+        )
+    if not recommender.model_.interrupted_:
+        whole.touch()
+    return recommender
+
+
+def _with_rankings(context: TaskContext, recommender: Recommender, engine: LocalEngine) -> bool:
+    """Fit what rankings need; return whether it was not stopped."""
+    try:
+        with context.search():
+            recommender.fit_rankings(engine, context.progress_of_fit)
+    except KeyboardInterrupt:
+        return False
+    recommender.save(context.folder / "ranked.coterie")
+    return True
+
+
+def _measured(context: TaskContext, ratings: Ratings, engine: LocalEngine) -> FoldResult | None:
+    """Measure a model on ratings that it has not seen; None after a stop."""
+    if context.stop_requested:
+        return None
+    context.stage("measuring on ratings that were held out")
+    model = _model(context.settings["model"], ratings)
+    with context.search():
+        return evaluate_split(model, *_split(ratings), engine=engine)
 
 
 def _model(name: str, ratings: Ratings) -> Estimator:
