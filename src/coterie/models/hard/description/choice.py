@@ -21,7 +21,6 @@ from coterie.models.hard.description.directed_weighted import (
 from coterie.models.hard.description.fit import (
     Described,
     DescriptionRun,
-    kicked,
     nested_description,
     shortest_description,
     undirected_data,
@@ -146,7 +145,11 @@ def choose_description(
         elif step.kicks:
             data = description_data(model, own, graph)
             share = run.effort - 1 + (1.0 if size <= TINY else _KICK_SHARE)
-            found = kicked(choice.shortest(step), data, inside, share * _KICK_WORK * choice.work)
+            before = choice.shortest(step)
+            kicks = share * _KICK_WORK * choice.work, before.history
+            found = shortest_description(model, data, own, inside, start=before.labels, kicks=kicks)
+            if found.length == before.length:
+                found = replace(before, history=found.history, interrupted=found.interrupted)
         elif step.nested:
             found = nested_description(model, own, inside, start)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -129,11 +129,13 @@ def shortest_description(
     strategy: Strategy = FLAT,
     start: np.ndarray | None = None,
     rival: float = math.inf,
+    kicks: tuple[float, list[Iteration]] | None = None,
 ) -> Described:
     """Search for the shortest description of a graph by one model, from the blocks `start`.
 
     None: `objective` merges single nodes to `goal` blocks. The search is given up early if it stays
-    clearly longer than `rival`."""
+    clearly longer than `rival`. `kicks`: only kick the blocks, for this much work, after a search
+    with this history."""
     kind, graph, constant = data
     n = objective.n_elements[0]
     if n == 0:
@@ -146,6 +148,9 @@ def shortest_description(
     trail = Trail(run.callback)
     search = DescriptionSearch(start_state(kind, graph, start), run.rng, trail, strategy)
     search.warm, search.rival = warm, rival - constant
+    if kicks is not None:
+        trail.restore([e._replace(entropy=e.entropy - constant) for e in kicks[1]], {})
+        search.begin_kicks(kicks[0])
     interrupted = False
     try:
         search.run(saver)
@@ -171,32 +176,6 @@ def shortest_description(
         interrupted,
         tried={k: tried + constant for k, tried in trail.lengths.items()},
         work=search.at.work,
-    )
-
-
-def kicked(found: Described, data: DescriptionData, run: DescriptionRun, work: float) -> Described:
-    """Kick the blocks of a description and keep what shortens it, until this much work is done."""
-    kind, graph, constant = data
-    trail = Trail(run.callback)
-    plain = [entry._replace(entropy=entry.entropy - constant) for entry in found.history]
-    trail.restore(plain, {})
-    search = DescriptionSearch(start_state(kind, graph, found.labels), run.rng, trail)
-    search.begin_kicks(work)
-    interrupted = False
-    try:
-        search.run(run.saver)
-    except KeyboardInterrupt:
-        interrupted = True
-    labels = renumber(search.best)
-    return replace(
-        found,
-        labels=labels,
-        length=start_state(kind, graph, labels, spare=1).length() + constant,
-        history=[entry._replace(entropy=entry.entropy + constant) for entry in trail.history],
-        locally_optimal=search.locally_optimal if search.at.helped else found.locally_optimal,
-        interrupted=interrupted,
-        tried={},
-        work=0.0,
     )
 
 
