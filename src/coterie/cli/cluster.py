@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit
+from coterie.cli.layers import cluster_layers
+from coterie.cli.options import option_name
 from coterie.cli.reading import ANYTHING, load_data, parse_blocks, refuse_report_of_shards
 from coterie.cli.session import Session, command, spell_options
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from coterie.models.agreement import KnownLabels
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.description.sampling import PosteriorSamples
     from coterie.models.hard.graph_results import ClusteringFacts
+    from coterie.models.hard.posterior import PosteriorSamples
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
@@ -31,10 +33,12 @@ Examples:
   coterie cluster friends.csv --blocks auto --objective auto --compare-models
   coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
+  coterie cluster contacts.csv --blocks auto --layers kind --report layers.html
+  coterie cluster mails.csv --blocks auto --time sent --every month --out blocks.csv
 """
 
 
-_SAMPLED = ("simple", "degree-corrected", "communities", "auto")  # objectives of --samples
+_TWO_SIDES = ("ratings", "binomial", "likes")  # objectives without --samples
 
 
 @command(reads=ANYTHING)
@@ -44,6 +48,8 @@ def run(
     blocks: str,
     objective: str = "simple",
     weights: str = "counts",
+    layers: str | None = None,
+    every: str | None = None,
     search: str = "best",
     score: str = "exact",
     alpha: float = 0.1,
@@ -69,18 +75,49 @@ def run(
     Fits a stochastic block model: nodes of a block have similar connections to all other blocks.
     Prints the number of blocks and the entropy (lower is better).
     """
+    column = layers if every is None else session.reading.given.get("time")
+    if every is not None and (column is None or layers is not None):
+        raise InputError(
+            "--every is the length of the periods of --time",
+            remedy="add --time COLUMN" if column is None else "leave out --layers",
+        )
+    if column is not None:
+        _only_for_one_graph(
+            weights=weights != "counts",
+            search=search != "best",
+            compare_models=compare_models,
+            samples=samples > 0,
+            min_block_size=min_block_size > 0,
+            connected=connected,
+            predict_links=predict_links is not None,
+            runs=runs > 1,
+            plot=plot is not None,
+            truth=truth is not None,
+            checkpoint=checkpoint is not None,
+            engine=engine != "local",
+        )
+        return cluster_layers(
+            session,
+            graph,
+            layer=column,
+            every=every,
+            blocks=blocks,
+            objective=objective,
+            out=out,
+            report=report,
+        )
     from coterie.engine.sharded_data import ShardedGraph
-    from coterie.models.hard.description.sampling import sample_partitions
+    from coterie.models.hard.posterior import sample_partitions
     from coterie.report.picture import check_picture_path
 
     if plot is not None:
         check_picture_path(plot)
     count = parse_blocks(blocks)
     saving = checkpoint_arguments(checkpoint, resume)
-    if samples and (count == "nested" or objective not in _SAMPLED):
+    if samples and objective in _TWO_SIDES:
         raise InputError(
-            f"--samples does not support --blocks {blocks} with --objective {objective}",
-            remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
+            f"--samples does not support --objective {objective}",
+            remedy="leave it out: only partitions of graphs are sampled",
         )
     model = _make_model(
         count,
@@ -114,10 +151,13 @@ def run(
         here = running if engine == "local" else "local"
         further = Further()
         if samples:
+            facts = model.facts()
             further.samples = sample_partitions(
                 data,
-                model.labels_,
-                model.facts().model,
+                facts.levels or [model.labels_],
+                facts.model,
+                weights=weights,
+                nested=bool(facts.levels),
                 n_samples=samples,
                 rng=session.seed,
                 engine=here,
@@ -133,6 +173,17 @@ def run(
     files = OutputFiles(out, plot, report)
     _write_files(model, data, further, files, name=Path(graph).name, assumed=session.assumed)
     return _show(session, model, data, further, files)
+
+
+def _only_for_one_graph(**given: bool) -> None:
+    """Refuse options that layers do not have."""
+    for name, is_given in given.items():
+        if is_given:
+            option = option_name(name)
+            raise InputError(
+                f"{option} does not support layers",
+                remedy=f"leave out {option}, or --layers and --every",
+            )
 
 
 def _make_model(
@@ -257,7 +308,10 @@ def _further_rows(facts: ClusteringFacts, further: Further) -> list[tuple[str, s
         drawn = further.samples
         sure = f"{100 * drawn.confidence_.mean():.1f} % on average"
         agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
-        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})"))
+        worth = f"worth {drawn.effective_size_:.0f} independent samples"
+        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f}, {worth})"))
+        modes = ", ".join(f"{m.n_blocks:,} ({100 * m.weight:.0f} %)" for m in drawn.modes())
+        rows.append(("modes", f"{modes} blocks"))
     if further.agreement is not None:
         a = further.agreement
         text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({len(a.nodes):,} nodes compared)"
@@ -282,6 +336,15 @@ def _samples_json(drawn: PosteriorSamples) -> JsonObject:
         "mean_confidence": float(drawn.confidence_.mean()),
         "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
         "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
+        "effective_size": drawn.effective_size_,
+        "modes": [
+            {
+                "weight": mode.weight,
+                "blocks": mode.n_blocks,
+                "description_length": mode.description_length,
+            }
+            for mode in drawn.modes()
+        ],
     }
 
 
@@ -375,7 +438,8 @@ def _labels_table(
         for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
         if samples is not None:
-            table["confidence"] = samples.confidence_
+            for level, sure in enumerate(samples.level_confidence_):
+                table[f"confidence_level_{level}" if level else "confidence"] = sure
         return table
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),

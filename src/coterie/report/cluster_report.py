@@ -13,8 +13,8 @@ from coterie.data import Graph, Ratings
 from coterie.models.agreement import KnownLabels
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
-from coterie.models.hard.description.sampling import PosteriorSamples
 from coterie.models.hard.label_tools import x_log_x
+from coterie.models.hard.posterior import PosteriorSamples
 from coterie.report.block_matrix import MOST_CELLS, BlockMatrix, arrange, share
 from coterie.report.charts import (
     Axis,

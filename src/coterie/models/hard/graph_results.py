@@ -27,7 +27,7 @@ from coterie.models.hard.new_nodes import join_costs
 if TYPE_CHECKING:
     import networkx
 
-    from coterie.models.hard.description.sampling import PosteriorSamples
+    from coterie.models.hard.posterior import PosteriorSamples
     from coterie.report.picture import Picture
 
 _AVERAGED = 50  # sampled partitions over which link scores are averaged, at most
