@@ -237,9 +237,9 @@ class RankingExplanation(NamedTuple):
 
 def explain_ranking(state: FittedState, user: Any, item: Any, order: Order) -> RankingExplanation:
     """Explain the score of an item for a user of the model."""
-    if order is Order.RATING:
+    if order in (Order.RATING, Order.EXPLORE):
         raise InputError(
-            "a ranking by expected rating is explained by the rating", remedy="use explain"
+            "a ranking by rating is explained by the expected rating", remedy="use explain"
         )
     assert state.interactions is not None  # the Recommender fits it first
     u, v = int(state.users.numbers([user])[0]), int(state.items.numbers([item])[0])
