@@ -33,6 +33,7 @@ from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState
 from coterie.data import Graph
+from coterie.data.foreign import as_graph
 from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
@@ -88,9 +89,9 @@ class Anonymizer(Estimator):
         of the data. Both take a second clustering. Without it, the limit for attackers who know
         exact degrees applies to all edges that they can name.
     rng : None, int or numpy.random.Generator, default=0
-        Seed of the clustering and of the attacks [4]_. It does not determine the new graph, which
-        is drawn with randomness of the operating system: somebody who guesses the seed cannot
-        draw it again.
+        Seed of the attacks [4]_ and of the edges that are left out. It does not determine the new
+        graph: blocks and edges follow from randomness of the operating system, so somebody who
+        guesses the seed cannot draw it again.
 
     See Also
     --------
@@ -198,6 +199,7 @@ class Anonymizer(Estimator):
         LedgerRefusal
             If the ledger of the dataset is damaged, missing after it existed, or locked.
         """
+        graph = as_graph(graph, weighted=self.objective == "weighted")
         attributes = None if attributes is None else attributes.of_graph(graph)
         sides = self._check(graph, attributes, sides)
         given = Input(Network(graph, attributes), skeleton_of(graph), sides, labels)
