@@ -10,7 +10,6 @@ import numpy as np
 
 from coterie.kernels.hard.description_costs import (
     add_cells,
-    cells_change,
     communities_cost,
     ends_cost,
     inner_profile,
@@ -27,13 +26,11 @@ from coterie.kernels.hard.description_levels import (
 )
 from coterie.kernels.hard.description_state import (
     BLOCKS,
-    COUNTS,
     EDGES,
     FREE,
     INSIDE,
     NORMAL,
     PLANTED,
-    block_part,
     forget,
     node_part,
 )
@@ -204,11 +201,8 @@ def shift_degrees(blocks, scratch, part, a, b):
 @njit(forceinline=True, cache=True)
 def change_of(model, blocks, upper, scratch, part, a, b):
     """Return how the description length changes if the part moves from a to b."""
-    if model.cells != COUNTS:
-        change = join_cost(model, blocks, scratch, part, a, b)
-        change -= join_cost(model, blocks, scratch, part, a, a)
-    else:
-        change = cells_change(model, blocks, scratch, part, a, b)
+    change = join_cost(model, blocks, scratch, part, a, b)
+    change -= join_cost(model, blocks, scratch, part, a, a)
     if upper.depth > 0 and not same_above(blocks, upper, part, a, b):
         change += upper_change(model, blocks, upper, scratch, part, a, b)
     return change
@@ -220,15 +214,6 @@ def move_change(model, graph, blocks, upper, scratch, v, b):
     a = np.int64(blocks.labels[v])
     part = node_part(graph, blocks.labels, v, scratch)
     change = change_of(model, blocks, upper, scratch, part, a, b)
-    forget(scratch, part.m)
-    return change
-
-
-@njit(nogil=True, cache=True)
-def merge_change(model, blocks, upper, scratch, r, b):
-    """Return how the description length changes if block r becomes part of block b."""
-    part = block_part(blocks, r, scratch)
-    change = change_of(model, blocks, upper, scratch, part, r, b)
     forget(scratch, part.m)
     return change
 

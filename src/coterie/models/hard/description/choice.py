@@ -148,13 +148,13 @@ def choose_description(
             before = choice.shortest(step)
             kicks = share * _KICK_WORK * choice.work, before.history
             found = shortest_description(model, data, own, inside, start=before.labels, kicks=kicks)
-            if found.length == before.length:
-                found = replace(before, history=found.history, interrupted=found.interrupted)
         elif step.nested:
             found = nested_description(model, own, inside, start)
         else:
             data = description_data(model, own, graph)
-            found = shortest_description(model, data, own, inside, start=start, rival=rival)
+            found = shortest_description(
+                model, data, own, inside, start=start, rival=rival, kicks_follow=steps[-1].kicks
+            )
         if min_block_size > 1 and step.counts:
             found = _with_minimum_size(found, own, graph, min_block_size, run)
         choice.add(step, found)

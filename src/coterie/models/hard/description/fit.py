@@ -130,12 +130,13 @@ def shortest_description(
     start: np.ndarray | None = None,
     rival: float = math.inf,
     kicks: tuple[float, list[Iteration]] | None = None,
+    kicks_follow: bool = False,
 ) -> Described:
     """Search for the shortest description of a graph by one model, from the blocks `start`.
 
     None: `objective` merges single nodes to `goal` blocks. The search is given up early if it stays
     clearly longer than `rival`. `kicks`: only kick the blocks, for this much work, after a search
-    with this history."""
+    with this history; `kicks_follow`: that search, which is not finished."""
     kind, graph, constant = data
     n = objective.n_elements[0]
     if n == 0:
@@ -147,7 +148,7 @@ def shortest_description(
         start = np.arange(n, dtype=np.int32)
     trail = Trail(run.callback)
     search = DescriptionSearch(start_state(kind, graph, start), run.rng, trail, strategy)
-    search.warm, search.rival = warm, rival - constant
+    search.warm, search.rival, search.kicks_follow = warm, rival - constant, kicks_follow
     if kicks is not None:
         trail.restore([e._replace(entropy=e.entropy - constant) for e in kicks[1]], {})
         search.begin_kicks(kicks[0])

@@ -31,13 +31,11 @@ from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description_state import COUNTS, NEVER, PLANTED
+from coterie.kernels.hard.description_state import NEVER, PLANTED
 from coterie.kernels.hard.description_sweeps import (
     Reach,
-    join_bounds,
     mark_changed,
     sweep,
-    sweep_all_blocks,
 )
 from coterie.kernels.hard.sparse_rows import members_of
 from coterie.models.hard.description.state import (
@@ -46,12 +44,12 @@ from coterie.models.hard.description.state import (
     restored_state,
     start_state,
 )
+from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
-_EXHAUSTIVE = 12  # with at most this many blocks a node tries all of them
+_EXHAUSTIVE = (12, 40)  # with at most this many blocks a node tries all of them; with weights
 ANY = 1 << 40  # no limit on the number of blocks
-_BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _TRIES = 16  # candidates of a merge per block
 _PIECE_TRIES = 16  # random candidates of a piece of a block
 LEVEL_RATIO = 1.3  # ratio of the numbers of blocks of two levels
@@ -66,8 +64,12 @@ _CHANGED = 0.05  # a block that changed by a smaller share is not tried again
 _ROUNDS = 12  # of repairs
 _ROUND_GAIN = 2e-5  # a round that gains a smaller share is the last one (large graphs)
 TINY = 3_000  # nodes + edges up to which perturbations cost nothing that is noticed
-_PERTURBATIONS = 12  # of a tiny graph; larger ones would take twice as long for 0.1 to 0.3 %
-_PATIENCE = 3  # perturbations in a row without improvement
+_PERTURBATIONS = (4, 12)  # minimum and maximum with weights; the maximum of a tiny graph
+_PERTURB_WORK = 300_000  # (nodes + edges) x perturbations, with weights
+_NO_PERTURBATIONS = 3_000_000  # nodes + edges from which there are none
+_LEAST_PIECES = (12, 4, 7, 20)  # with weights at least so many pieces of all blocks, in turn
+_PASSES_AFTER_CUT = 15  # sweeps from these pieces, before any merge
+_PATIENCE = (3, 4)  # perturbations in a row without improvement; with weights
 _PIECES = 3  # per block that is cut
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
 _DESCEND, _OVERSHOOT, _PERTURB = "descend", "overshoot", "perturb"
@@ -79,7 +81,7 @@ _FAILURES = 3  # kicks per block in vain after which more blocks are kicked at o
 _HOPE = {_OVERSHOOT: 0.01, _PERTURB: 0.004, _REPAIR: 0.004, _FINISH: 1e-4, _DONE: 1e-4}
 TRIED = ("split", "division", "merge")  # of blocks: not again before the block has changed
 _SCAN = 0.02  # work per node of steps that look at all nodes without visiting them
-_CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
+_CHECK_WORK = 1_000_000_000  # edges x blocks up to which the end tries all blocks
 
 
 @dataclass
@@ -107,28 +109,42 @@ class Trail:
 
 @dataclass(frozen=True)
 class Strategy:
-    """The means of a search; these are for undirected graphs without real-valued weights."""
+    """The means of a search.
 
-    exhaustive: int = _EXHAUSTIVE
-    patience: int = _PATIENCE
-    repairs: bool = True  # moves of pieces, merges that lengthen the description, splits
-    recount: bool = False  # every step counts the statistics anew, and every sweep visits all nodes
+    With real-valued weights it counts the statistics anew at every step, because sums of fractions
+    depend on their order. It merges, moves, and cuts every block into random pieces instead of
+    repairing single blocks; every sweep visits all nodes, empties few blocks and may make new ones.
+    """
+
+    recount: bool = False  # real-valued weights
     fewest: int = 1  # number of blocks of the result
     most: int = ANY
+    effort: float = 1.0
 
     def perturbations(self, size: int) -> int:
         """Return the maximum number of perturbations of a graph with this many nodes and edges."""
-        return _PERTURBATIONS if size <= TINY else 0
+        if not self.recount:
+            return _PERTURBATIONS[1] if size <= TINY else 0
+        number = np.clip(_PERTURB_WORK // max(size, 1), *_PERTURBATIONS)
+        return int(self.effort * number) if size < _NO_PERTURBATIONS else 0
 
     def perturb(self, search: DescriptionSearch) -> None:
         """Cut every block of the best partition at random into pieces."""
-        pieces = search.rng.integers(0, _PIECES, len(search.best), dtype=np.int32)
-        search.restart(search.best * _PIECES + pieces)
+        best, cuts = renumber(search.best), _PIECES
+        if self.recount:
+            least = _LEAST_PIECES[search.at.perturbed % len(_LEAST_PIECES)]
+            cuts = max(cuts, -(-least // (int(best.max()) + 1)))
+        pieces = search.rng.integers(0, cuts, len(best), dtype=np.int32)
+        search.restart(best * cuts + pieces)
+        if self.recount:
+            search.sweeps(_PASSES_AFTER_CUT, hold=True)
 
     def bounds(self, n_blocks: int, *, new_blocks: bool, hold: bool) -> tuple[int, int]:
         """Return the minimum and maximum number of blocks during a sweep. A sweep makes blocks
         only if `new_blocks` allows it; `hold` forbids to empty any."""
-        return 0, self.most if new_blocks else 0
+        if not self.recount:
+            return 0, self.most if new_blocks else 0
+        return max(self.fewest, n_blocks if hold else int(n_blocks / LEVEL_RATIO)), self.most
 
 
 FLAT = Strategy()
@@ -147,7 +163,6 @@ class _Position:
     work: float = 0.0  # done so far: visits of nodes, or as much time
     budget: float = 0.0  # work at which the kicks end
     failures: int = 0  # kicks in a row without improvement
-    helped: int = 0  # kicks that shortened the description
     exhaustive: int = 0  # at the end: a node tries all blocks if there are at most this many
 
 
@@ -213,6 +228,7 @@ class DescriptionSearch:
         self.thorough = self.size <= TINY
         self.at = _Position()
         self.level_ratio = LEVEL_RATIO
+        self.kicks_follow = False  # another search will finish this one
         self.warm = False  # it begins with good blocks of another model
         self.rival = math.inf  # length of another model: give up if this one stays clearly longer
 
@@ -250,9 +266,12 @@ class DescriptionSearch:
         elif at.phase == _PERTURB:
             if at.perturbed > 0:
                 at.idle = 0 if self.best_length < at.before - 1e-6 else at.idle + 1
-            if at.perturbed == perturbations or at.idle == strategy.patience:
+            if (
+                at.perturbed == perturbations
+                or at.idle >= strategy.effort * _PATIENCE[strategy.recount]
+            ):
                 self.return_to_best()
-                at.phase, at.round = (_REPAIR if strategy.repairs else _FINISH), 0
+                at.phase, at.round = (_FINISH if strategy.recount else _REPAIR), 0
                 return
             at.perturbed, at.before = at.perturbed + 1, self.best_length
             strategy.perturb(self)
@@ -261,16 +280,14 @@ class DescriptionSearch:
             gained = sum(self.kick() for _ in range(_KICKS_PER_STEP))
             self.keep()
             self._note(0, f" (kicks: {gained} of {_KICKS_PER_STEP} helped)")
-            at.helped += gained
             if at.work >= at.budget or at.failures > 3 * _FAILURES * self.state.n_blocks:
-                if at.helped:
-                    self.begin_finish()
-                at.phase, at.round = (_FINISH if at.helped else _DONE), 0
+                self.begin_finish()
+                at.phase, at.round = _FINISH, 0
         elif at.phase == _REPAIR:
             at.round += 1
             if not self.repair_round() or at.round == _ROUNDS:
                 self.begin_finish()
-                at.phase, at.round = _FINISH, 0
+                at.phase, at.round = (_DONE if self.kicks_follow else _FINISH), 0
         else:
             at.round += 1
             if not self.finish_pass() or at.round == _CHECK_PASSES:
@@ -367,36 +384,22 @@ class DescriptionSearch:
         their block moved, unless `everywhere`. With `hold` no block is emptied."""
         state, total, strategy = self.state, 0, self.strategy
         n, active = len(state.labels), self.active
-        exhaustive = strategy.exhaustive if exhaustive is None else exhaustive
+        exhaustive = _EXHAUSTIVE[strategy.recount] if exhaustive is None else exhaustive
         if everywhere or self.thorough or strategy.recount:
             active[:] = 1
-        bounds = join_bounds(len(state.blocks.sizes)) if self._bounded(exhaustive) else None
         for _ in range(passes):
             order = self.rng.permutation(np.flatnonzero(active))
             active[:] = 0
             self.at.work += len(order) + n * _SCAN
-            if bounds is not None:
-                moved, change = sweep_all_blocks(
-                    *state.arguments, bounds, order, new_blocks, active
-                )
-            else:
-                limits = strategy.bounds(state.n_blocks, new_blocks=new_blocks, hold=hold)
-                reach = Reach(_NEAR, _FAR, exhaustive, *limits)
-                key = stream_keys(self.rng, 1)[0]
-                moved, change = sweep(*state.arguments, order, key, reach, active)
+            limits = strategy.bounds(state.n_blocks, new_blocks=new_blocks, hold=hold)
+            reach = Reach(_NEAR, _FAR, exhaustive, *limits)
+            key = stream_keys(self.rng, 1)[0]
+            moved, change = sweep(*state.arguments, order, key, reach, active)
             self.length += change
             total += moved
             if moved <= _QUIET * n:
                 break
         return int(total)
-
-    def _bounded(self, exhaustive: int) -> bool:
-        """Whether a sweep finds the best of all blocks by bounds.
-
-        Not before the end: chance candidates leave poor local optima that the best block does not
-        (the description of an internet topology became 1 % longer)."""
-        known = self.state.kind.cells == COUNTS
-        return exhaustive == ANY and known and len(self.state.labels) >= _BOUNDED
 
     def partners(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the best of a few merges of these blocks: (partner, change) for all blocks, and
@@ -450,7 +453,7 @@ class DescriptionSearch:
         """Move nodes and pieces, then merge blocks; return whether to go on."""
         strategy = self.strategy
         self.sweeps(_PASSES, everywhere=self.state.upper.depth == 0)
-        if strategy.repairs:
+        if not strategy.recount:
             self.pieces()
         B = self.state.n_blocks
         self._note(0)
@@ -471,7 +474,7 @@ class DescriptionSearch:
     def overshoot_floor(self) -> int:
         """Return the number of blocks down to which merges may lengthen the description."""
         B = self.state.n_blocks
-        if self.size > _OVERSHOOT_SIZE or not self.strategy.repairs:
+        if self.size > _OVERSHOOT_SIZE or self.strategy.recount:
             return B
         if self.state.kind.cells in PLANTED:
             # Few densities describe all blocks: small blocks in large communities are stuck, and
@@ -635,7 +638,7 @@ class DescriptionSearch:
     def _affordable(self) -> int:
         """Return the number of blocks up to which a node tries all of them at the end."""
         work = self.state.model.n_edges * self.state.n_blocks
-        return ANY if work <= _CHECK_WORK else self.strategy.exhaustive
+        return ANY if work <= _CHECK_WORK else _EXHAUSTIVE[self.strategy.recount]
 
     def finish_pass(self) -> bool:
         """Move single nodes and merge blocks; return whether anything moved."""
