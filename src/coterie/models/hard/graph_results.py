@@ -416,7 +416,16 @@ class GraphResults(Estimator):
             drawn = samples.labels_
             chosen = np.linspace(0, len(drawn) - 1, min(len(drawn), _AVERAGED)).astype(int)
             partitions = list(drawn[chosen])
-        return LinkScores(self._edge_model(), self._graph(), partitions, closure=closure)
+        model = self.facts().model
+
+        def refit(graph: Graph, labels: np.ndarray) -> np.ndarray:
+            from coterie.models.hard.posterior import adapted  # here: it loads the searches
+
+            return adapted(graph, labels, model)
+
+        return LinkScores(
+            self._edge_model(), self._graph(), partitions, closure=closure, refit=refit
+        )
 
 
 def _places(graph: Graph) -> dict[Any, int]:

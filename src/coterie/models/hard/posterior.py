@@ -310,6 +310,17 @@ def _data(graph: Graph, model: str, weights: str) -> DescriptionData:
     return undirected_data(model, make_objective(graph_objective(model), graph).sides[0])
 
 
+def adapted(graph: Graph, labels: np.ndarray, model: str) -> np.ndarray:
+    """Return blocks of a graph that are near those of one with more edges: single nodes, merges
+    and splits are tried until none shortens the description."""
+    if not is_described(model, graph):
+        return labels
+    state = start_state(*_data(graph, model, COUNTS)[:2], labels)
+    search = DescriptionSearch(state, np.random.default_rng(0), Trail(silent))
+    search.repair()
+    return renumber(search.state.labels)
+
+
 def _starts(best: np.ndarray, count: int, rng: Generator) -> list[np.ndarray]:
     """Return the labels that chains start from: the best ones, then far from them in several ways.
 
