@@ -21,7 +21,7 @@ from coterie.models.base import Estimator
 from coterie.models.foreign_data import networkx_copy, node_names
 from coterie.models.hard.costs.gaussian import nearest_centre
 from coterie.models.hard.explanation import explain
-from coterie.models.hard.link_scores import LinkScores
+from coterie.models.hard.link_scores import LinkScores, PredictedLinks
 from coterie.models.hard.new_nodes import join_costs
 
 if TYPE_CHECKING:
@@ -198,20 +198,23 @@ class GraphResults(Estimator):
         closure: bool = True,
         samples: PosteriorSamples | None = None,
     ) -> np.ndarray:
-        """Return the probability of an edge between pairs of nodes, present or absent.
+        """Return the probability that pairs of nodes are edges that the graph does not have.
 
-        The pair itself is left out (leave-one-out): an edge that is in the graph does not add to
-        its own score, so scores of present and absent pairs can be compared. High scores of absent
-        pairs are links to expect; low scores of present edges are surprising ones.
+        A tenth of the edges is assumed to be missing at random. The pair itself is left out
+        (leave-one-out): an edge that is in the graph does not add to its own score, so scores of
+        present and absent pairs can be compared. High scores of absent pairs are links to expect;
+        low scores of present edges are surprising ones.
 
         Parameters
         ----------
         u, v : node id, or array-like of node ids of shape (pairs,)
             The ends of each pair; for a directed graph from u to v.
         closure : bool, default=True
-            Whether common neighbours add to the probability of the block model. How much they
-            count is learned from the graph itself. Without them, all pairs of nodes of the same
-            blocks and degrees have the same score.
+            Whether common neighbours and an approximation of low rank count besides the blocks.
+            How much they count, and which probability belongs to a score, is learned from edges
+            that are removed to see, if there are 50 edges or more. Without closure, the score is
+            the probability of an edge in the block model, and all pairs of nodes of the same blocks
+            and degrees have the same one.
         samples : PosteriorSamples, optional
             What `sample` returned: the probabilities of the block model are averaged over its
             partitions (at most 50 of them). By default, the fitted blocks are used.
@@ -242,8 +245,10 @@ class GraphResults(Estimator):
 
     def predict_links(
         self, n: int = 10, *, closure: bool = True, samples: PosteriorSamples | None = None
-    ) -> list[tuple[Any, Any, float]]:
+    ) -> PredictedLinks:
         """Return the absent pairs with the highest probability of an edge.
+
+        A tenth of the edges is assumed to be missing; see `score_pairs`.
 
         Parameters
         ----------
@@ -256,9 +261,10 @@ class GraphResults(Estimator):
 
         Returns
         -------
-        list of (node id, node id, float)
-            The ends and the score (see `score_pairs`), the highest first. Fewer than `n` if the
-            graph has fewer absent pairs.
+        PredictedLinks
+            A list of (node id, node id, float): the ends and the score (see `score_pairs`), the
+            highest first. Fewer than `n` if the graph has fewer absent pairs. Its `calibration`
+            says how often pairs with such probabilities were right when edges were removed.
 
         Examples
         --------
@@ -270,10 +276,12 @@ class GraphResults(Estimator):
         if not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"invalid number of links: {n!r}", remedy="give an integer above 0")
         graph = self._graph()
-        first, second, scores = self._link_scores(closure, samples).most_likely(int(n))
+        links = self._link_scores(closure, samples)
+        first, second, scores = links.most_likely(int(n))
         names = graph.ids.tolist()
         rows = zip(first.tolist(), second.tolist(), scores.tolist(), strict=True)
-        return [(names[a], names[b], score) for a, b, score in rows]
+        found = [(names[a], names[b], score) for a, b, score in rows]
+        return PredictedLinks(found, links.calibration)
 
     def explain(self) -> list[str]:
         """Say in sentences what the blocks are, and what to try instead.
@@ -411,6 +419,15 @@ class GraphResults(Estimator):
         return names
 
     def _link_scores(self, closure: bool, samples: PosteriorSamples | None) -> LinkScores:
+        """Return the scores of pairs; those of the last call are used again."""
+        wanted = (self._graph(), self.labels_, samples, closure)
+        known = vars(self).get("_known_scores")
+        if known is not None and all(a is b for a, b in zip(known[0], wanted, strict=True)):
+            return known[1]  # type: ignore[no-any-return]
+        self._known_scores = (wanted, self._new_link_scores(closure, samples))
+        return self._known_scores[1]
+
+    def _new_link_scores(self, closure: bool, samples: PosteriorSamples | None) -> LinkScores:
         partitions = [self.labels_]
         if samples is not None:
             drawn = samples.labels_

@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,7 @@ _RANK = 64
 _LARGE = 2_000_000  # edges, above which the rank is lower
 _BIN = 30  # removed edges in the first bin of the calibration
 _GROWTH = 1.3  # of the bins, from the top downwards
+_MOST_CERTAIN = 0.998  # of being connected in truth
 _SHOWN = 1000  # pairs at the top of which the calibration is measured
 _CURVE = 10  # bins of them
 _TRAINED = 3  # partitions that are adapted to a removal, at most
@@ -66,6 +67,30 @@ class CalibrationBin(NamedTuple):
     pairs: int
     predicted: float  # mean probability
     observed: float  # share of them that were removed edges
+
+
+class PredictedLinks(list[tuple[Any, Any, float]]):
+    """Absent pairs with the highest probabilities: (node, node, probability), the best first.
+
+    Attributes
+    ----------
+    calibration : list of CalibrationBin
+        Bins of the most likely pairs when a tenth of the edges was removed to see: the mean
+        probability, and the share of removed edges. Empty if the graph has fewer than 50 edges.
+    """
+
+    def __init__(
+        self, links: Iterable[tuple[Any, Any, float]], calibration: list[CalibrationBin]
+    ) -> None:
+        super().__init__(links)
+        self.calibration = calibration
+
+    @property
+    def calibration_error(self) -> float:
+        """Mean distance of predicted and observed shares; NaN without a calibration."""
+        pairs = sum(one.pairs for one in self.calibration)
+        apart = sum(one.pairs * abs(one.predicted - one.observed) for one in self.calibration)
+        return apart / pairs if pairs else float("nan")
 
 
 class _Blocks(NamedTuple):
@@ -98,13 +123,6 @@ class LinkScores:
         self.learned = None
         if closure and graph.n_edges >= _FEWEST:
             self.learned, self.calibration = _learned(self.evidence, refit)
-
-    @property
-    def calibration_error(self) -> float:
-        """Mean distance of predicted and observed shares at the top; NaN if nothing was learned."""
-        pairs = sum(one.pairs for one in self.calibration)
-        apart = sum(one.pairs * abs(one.predicted - one.observed) for one in self.calibration)
-        return apart / pairs if pairs else float("nan")
 
     def score(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the probability of each pair."""
@@ -179,7 +197,7 @@ class _Evidence:
 
         if self.graph.directed:
             return one_way(u, v)
-        return (one_way(u, v) + one_way(v, u)) / 2
+        return np.asarray((one_way(u, v) + one_way(v, u)) / 2)
 
     def columns(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the columns of the regression without their squares."""
@@ -371,15 +389,15 @@ def _precision(learned: _Learned, drawn: Sequence[_Rows]) -> _Precision:
 def _of_whole_graph(curve: _Precision) -> _Precision:
     """Return what the precision of a graph from which edges were removed says about the whole one.
 
-    The whole graph has more edges, and as many more are missing. Where x of the pairs are edges of
-    it, x / (1 - MISSING) are edges in truth: the missing ones were counted as absent when x was
-    measured. If all pairs of a bin were alike, that would give the odds of `alike`; if they were
-    edges and others without a chance, nothing would change. Real bins are between the two."""
+    Of all pairs with some score, let q be connected in truth, and 1 - MISSING of these be edges of
+    the graph. Of the absent pairs of the graph then q MISSING are missing edges and 1 - q are not.
+    When edges are removed to see, (1 - MISSING) MISSING q are found, and q MISSING others count as
+    absent although they are not. The list of the whole graph does not have the removed edges."""
     odds = curve.share / (1 - curve.share)
-    true = np.minimum(odds / (MISSING + odds) / (1 - MISSING), 0.98)
-    alike = MISSING * true / (1 - true)
-    between = np.sqrt(odds * np.maximum(alike, odds))
-    return _Precision(curve.ends / (1 - MISSING), between / (1 + between))
+    connected = np.minimum(odds / (MISSING + odds) / (1 - MISSING), _MOST_CERTAIN)
+    missing = MISSING * connected
+    ends = np.cumsum(np.diff(curve.ends, prepend=0.0) * (1 - curve.share[:-1]))
+    return _Precision(ends, missing / (missing + 1 - connected))
 
 
 def _falling(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
