@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.base.errors import AssumptionWarning
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Iteration
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
@@ -112,6 +112,24 @@ class RatingPredictor(ABC):
         """
         return None
 
+    def taste_variances(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """Return the variance of E(rating) given all that is unknown about user and item.
+
+        The rest of the variance of a rating is noise. Not a number if a model has no posterior.
+        """
+        return np.full(len(users), np.nan)
+
+    def quantiles(self, p: np.ndarray, share: float) -> np.ndarray:
+        """Return the rating below which this share of each distribution (pairs x values) is."""
+        reached = np.cumsum(p, axis=1) >= share - 1e-9
+        return np.asarray(self.values[np.where(reached.any(axis=1), reached.argmax(axis=1), -1)])
+
+    def drawn_locations(self, users: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return how high each item is placed for these users in one draw of the posterior."""
+        raise InputError(
+            'this model has no samples for `order="explore"`', remedy='fit with `model="best"`'
+        )
+
     @property
     def described_users(self) -> np.ndarray:
         """Whether each of the first users has features; none without features."""
@@ -136,6 +154,14 @@ class RatingPredictor(ABC):
     @abstractmethod
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         """Return a predictor with these items placed by their ratings, everything else fixed."""
+
+    def update_users(self, nodes: list[NodeRatings]) -> Self:
+        """Do the same as `with_users`; arrays of this predictor may be changed in place."""
+        return self.with_users(nodes)
+
+    def update_items(self, nodes: list[NodeRatings]) -> Self:
+        """Do the same as `with_items`; arrays of this predictor may be changed in place."""
+        return self.with_items(nodes)
 
     def contributions(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
         """Return the terms that add up to the expected rating; one unless a model says more.
