@@ -288,7 +288,6 @@ def _write_files(
             spell=spell_options,
             samples=further.samples,
             compared=further.compared,
-            links=further.links,
             truth=further.agreement,
         )
         write_page(page, files.report)

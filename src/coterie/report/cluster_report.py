@@ -14,7 +14,6 @@ from coterie.models.agreement import KnownLabels
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
 from coterie.models.hard.label_tools import x_log_x
-from coterie.models.hard.link_scores import PredictedLinks
 from coterie.models.hard.posterior import PosteriorSamples
 from coterie.report.block_matrix import MOST_CELLS, BlockMatrix, arrange, share
 from coterie.report.charts import (
@@ -105,7 +104,6 @@ def compose(
     spell: Callable[[str], str] | None = None,
     samples: PosteriorSamples | None = None,
     compared: Sequence[ComparedModel] = (),
-    links: PredictedLinks | None = None,
     truth: KnownLabels | None = None,
 ) -> Page:
     """Report a fitted hard clustering; its size depends on the blocks, not on the nodes.
@@ -129,8 +127,6 @@ def compose(
         Partitions from the posterior, to show how certain the blocks are.
     compared : sequence of ComparedModel, default=()
         A comparison of models of the same graph.
-    links : PredictedLinks, optional
-        What `predict_links` returned, to list the links to expect.
     truth : KnownLabels, optional
         Labels from outside, to be compared with the blocks of a graph.
 
@@ -162,7 +158,7 @@ def compose(
             _structure(blocks),
             _sizes(blocks),
             *([] if truth is None else [_compared_with(truth, blocks)]),
-            *description_sections(model, data, samples, compared, links),
+            *description_sections(model, data, samples, compared),
             _listed(blocks),
             *fit.closing_sections(),
         ],

@@ -10,10 +10,9 @@ from coterie.base.number_text import short
 from coterie.data import Graph
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
-from coterie.models.hard.link_scores import PredictedLinks
 from coterie.models.hard.posterior import PosteriorSamples
 from coterie.report.block_matrix import density_between, similarity_order
-from coterie.report.charts import Axis, Chart, ChartTable, Series, bars, heatmap, histogram, xy
+from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram
 from coterie.report.charts.drawing import Cell
 from coterie.report.charts.sunburst import sunburst
 from coterie.report.page import Figure, Section
@@ -27,7 +26,6 @@ def description_sections(
     graph: Graph,
     samples: PosteriorSamples | None = None,
     compared: Sequence[ComparedModel] = (),
-    links: PredictedLinks | None = None,
 ) -> list[Section]:
     """Return the sections that there is something for."""
     sections = []
@@ -38,40 +36,7 @@ def description_sections(
         sections.append(_confidence(samples, model.labels_, graph))
     if compared:
         sections.append(_comparison(compared))
-    if links is not None:
-        sections.append(_expected_links(links))
     return sections
-
-
-def _expected_links(links: PredictedLinks) -> Section:
-    """List the links to expect, and compare their probabilities with what came true."""
-    section = Section(
-        "Links to expect",
-        "Pairs without an edge that are most likely to be connected, if a tenth of the edges of "
-        "the network is missing.",
-        label="Links",
-    )
-    rows: list[list[Cell]] = [[str(u), str(v), p] for u, v, p in links[:_LISTED]]
-    section.tabulate(["node", "node", "probability"], rows, title="The likeliest pairs")
-    bins = links.calibration
-    if bins:
-        predicted, observed = (np.array(x) for x in zip(*(one[1:] for one in bins), strict=True))
-        curve = xy(
-            [Series("pairs", predicted, observed, "both")],
-            Axis("predicted probability", lo=0.0, hi=1.0),
-            Axis("share of removed edges", lo=0.0, hi=1.0),
-            description="How often likely pairs were removed edges, by their probability.",
-            diagonal=True,
-        )
-        section.draw(
-            "Calibration",
-            curve,
-            f"The {sum(one.pairs for one in bins):,} likeliest pairs when a tenth of the edges was "
-            "removed to see. On the dashed line, pairs with a probability of 30 % are removed "
-            "edges in 30 of 100 cases. Mean distance from it: "
-            f"{100 * links.calibration_error:.1f} percentage points.",
-        )
-    return section
 
 
 def _hierarchy(levels: Sequence[np.ndarray], graph: Graph) -> Section:

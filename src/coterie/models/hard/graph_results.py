@@ -180,7 +180,6 @@ class GraphResults(Estimator):
         blocks = [
             join_costs(
                 self._edge_model(),
-                graph,
                 self.labels_,
                 np.asarray(self.block_edges_),
                 _ends(outgoing, place),

@@ -25,22 +25,20 @@ removed edges), and further ones measure whether these are right.
 
 from __future__ import annotations
 
-import heapq
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie.base.lazy_modules import scipy_sparse
+from coterie.base.lazy_modules import scipy_optimize, scipy_sparse
 from coterie.data import Graph
 from coterie.kernels.graphs.triangles import best_two_steps, shared_weight
 
 PRIOR_EDGES = 0.3  # C: edges per pair of blocks
 PRIOR_DEGREE = 0.5  # A: edges per node
 MISSING = 0.1  # share of the edges that are assumed to be missing
-_MOST_CELLS = 4_000_000  # up to here, pairs of blocks without edges are candidates too
+_COMPARED = 1000  # nodes whose pairs the block model ranks
 _FEWEST = 50  # edges; below, nothing is learned
 _ENOUGH = 3000  # removed edges to learn from; small graphs repeat the removal
 _REPEATS = (3, 12)  # minimum and maximum number of removals
@@ -50,6 +48,7 @@ _CENTRE = 500  # nodes with more neighbours are not used to find candidates
 _CANDIDATES = 5_000  # per partition and by common neighbours, at least
 _MOST_CANDIDATES = 100_000
 _RANK = 64
+_PLAIN = ("simple", "directed", "weighted")  # objectives without degree correction
 _LARGE = 2_000_000  # edges, above which the rank is lower
 _BIN = 30  # removed edges in the first bin of the calibration
 _GROWTH = 1.3  # of the bins, from the top downwards
@@ -152,6 +151,8 @@ class _Evidence:
     """What is known about pairs of nodes of a graph."""
 
     def __init__(self, objective: str, graph: Graph, partitions: Sequence[np.ndarray]) -> None:
+        if graph.directed and objective != "directed":  # the objective ignores directions
+            graph = Graph.from_edges(*graph.edges(), n_nodes=graph.n_nodes)
         self.objective, self.graph = objective, graph
         self.blocks = [_count(objective, graph, labels) for labels in partitions]
 
@@ -163,9 +164,8 @@ class _Evidence:
     @cached_property
     def _both_ways(self) -> Graph:
         """The graph without directions."""
-        if not self.graph.directed:
-            return self.graph
-        return Graph.from_edges(*self.graph.edges(), n_nodes=self.graph.n_nodes)
+        graph = self.graph
+        return Graph.from_edges(*graph.edges(), n_nodes=graph.n_nodes) if graph.directed else graph
 
     @cached_property
     def _neighbour_weights(self) -> tuple[np.ndarray, np.ndarray]:
@@ -224,19 +224,19 @@ class _Evidence:
 
     def candidates(self, count: int, *, near: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return absent pairs that may be among the `count` most likely ones."""
-        found: set[tuple[int, int]] = set()
-        for blocks in self.blocks:
-            found.update(_best_absent(self.objective, self.graph, blocks, count))
+        n, rows = self.graph.n_nodes, self._both_ways
+        found = [_best_absent(self.objective, self.graph, one, count) for one in self.blocks]
         if near:
-            rows = self._both_ways
-            for weight in self._neighbour_weights:
-                ends = best_two_steps(rows.indptr, rows.indices, weight, _CENTRE, 3 * count)
-                found.update(zip(*(side.tolist() for side in ends), strict=True))
-            if self.objective == "directed":
-                found.update((b, a) for a, b in list(found))
-        pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
-        pairs = pairs[~_present(self.graph, pairs[:, 0], pairs[:, 1])[0]]
-        return pairs[:, 0], pairs[:, 1]
+            found += [
+                best_two_steps(rows.indptr, rows.indices, weight, _CENTRE, 3 * count)
+                for weight in self._neighbour_weights
+            ]
+        codes = np.concatenate([u * n + v for u, v in found])
+        if near and self.objective == "directed":
+            codes = np.concatenate([codes, codes % n * n + codes // n])
+        u, v = np.divmod(np.unique(codes), max(n, 1))
+        absent = ~_present(self.graph, u, v)[0]
+        return u[absent], v[absent]
 
 
 class _Rows(NamedTuple):
@@ -383,7 +383,8 @@ def _precision(learned: _Learned, drawn: Sequence[_Rows]) -> _Precision:
     parts = np.split(np.arange(len(rank)), cuts)
     share = [(missing[part].sum() + 0.5) / (mass[part].sum() + 1) for part in parts]
     weights = np.array([mass[part].sum() for part in parts])
-    return _Precision(rank[cuts - 1], _falling(np.array(share), weights))
+    falling = scipy_optimize.isotonic_regression(share, weights=weights, increasing=False).x
+    return _Precision(rank[cuts - 1], falling)
 
 
 def _of_whole_graph(curve: _Precision) -> _Precision:
@@ -398,21 +399,6 @@ def _of_whole_graph(curve: _Precision) -> _Precision:
     missing = MISSING * connected
     ends = np.cumsum(np.diff(curve.ends, prepend=0.0) * (1 - curve.share[:-1]))
     return _Precision(ends, missing / (missing + 1 - connected))
-
-
-def _falling(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the nearest values that never rise: neighbours that do are averaged.
-
-    >>> _falling(np.array([3.0, 1.0, 2.0]), np.ones(3)).tolist()
-    [3.0, 1.5, 1.5]
-    """
-    groups: list[tuple[float, float, int]] = []
-    for value, mass in zip(values.tolist(), weight.tolist(), strict=True):
-        groups.append((value, mass, 1))
-        while len(groups) > 1 and groups[-1][0] > groups[-2][0]:
-            (a, m, k), (b, w, l) = groups.pop(), groups.pop()  # noqa: E741
-            groups.append(((a * m + b * w) / (m + w), m + w, k + l))
-    return np.repeat([value for value, _, _ in groups], [k for _, _, k in groups])
 
 
 def _logistic(columns: np.ndarray, present: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -436,26 +422,14 @@ def _count(objective: str, graph: Graph, labels: np.ndarray) -> _Blocks:
     labels = np.asarray(labels, np.int64)
     k = int(labels.max(initial=0)) + 1
     source = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
-    weights = None
-    if objective == "weighted" and graph.weights is not None:
-        weights = graph.weights
-    codes = labels[source] * k + labels[graph.indices]
-    if graph.directed and objective != "directed":  # the objective ignores directions
-        codes = np.concatenate([codes, labels[graph.indices] * k + labels[source]])
-        weights = None if weights is None else np.tile(weights, 2)
-    cells, cell = np.unique(codes, return_inverse=True)
+    cells, cell = np.unique(labels[source] * k + labels[graph.indices], return_inverse=True)
+    weights = graph.weights if objective == "weighted" else None
     counts = np.bincount(cell, weights, minlength=len(cells)).astype(np.float64)
     degrees = np.bincount(source, minlength=graph.n_nodes).astype(np.float64)
     if graph.directed:
         degrees += np.bincount(graph.indices, minlength=graph.n_nodes)
-    return _Blocks(
-        labels,
-        np.bincount(labels, minlength=k).astype(np.float64),
-        cells,
-        counts,
-        degrees,
-        np.bincount(labels, degrees, minlength=k),
-    )
+    sizes = np.bincount(labels, minlength=k).astype(np.float64)
+    return _Blocks(labels, sizes, cells, counts, degrees, np.bincount(labels, degrees, minlength=k))
 
 
 def _cell_counts(blocks: _Blocks, r: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -484,134 +458,49 @@ def _score(
     """Return the leave-one-out probabilities of one partition."""
     here, at = _present(graph, u, v)
     a = here.astype(np.float64)
-    if graph.directed and objective != "directed":
-        a = a + _present(graph, v, u)[0]
-    r, s = blocks.labels[u], blocks.labels[v]
-    count = _cell_counts(blocks, r, s)
-    same = r == s
-    if objective in ("simple", "directed", "weighted"):
-        if objective == "weighted" and graph.weights is not None:
-            a = np.where(here, graph.weights[at], 0.0) if len(graph.weights) else a
-        ordered = objective == "directed"
-        if not ordered:
-            count = np.where(same, count / 2, count)
-        pairs = _pairs(blocks, r, s, ordered)
-        rate = (count - a + _density(graph, blocks, ordered)) / np.maximum(pairs, 1.0)
-        return np.asarray(-np.expm1(-rate) if objective == "weighted" else rate)
-    double = np.where(same, 2.0, 1.0)  # an inner edge has both ends in the block
-    ends = max(float(blocks.degrees.sum()), 1.0)
-    leaving = np.where(same, 2 * a, a)
-    expected = (blocks.block_degrees[r] - leaving) * (blocks.block_degrees[s] - leaving)
-    affinity = (count - double * a + PRIOR_EDGES) / (np.maximum(expected, 0.0) / ends + PRIOR_EDGES)
-    t_u = np.maximum(blocks.degrees[u] - a, 0.0) + PRIOR_DEGREE
-    t_v = np.maximum(blocks.degrees[v] - a, 0.0) + PRIOR_DEGREE
-    return np.asarray(-np.expm1(-t_u * t_v / ends * affinity))
+    if objective == "weighted" and graph.weights is not None and len(graph.weights):
+        a = np.where(here, graph.weights[at], 0.0)
+    rate = _cell_rates(objective, blocks, blocks.labels[u], blocks.labels[v], a)
+    if objective not in _PLAIN:
+        t_u, t_v = (np.maximum(blocks.degrees[x] - a, 0.0) + PRIOR_DEGREE for x in (u, v))
+        rate = t_u * t_v * rate
+    return rate if objective in ("simple", "directed") else -np.expm1(-rate)
 
 
-def _pairs(blocks: _Blocks, r: np.ndarray, s: np.ndarray, ordered: bool) -> np.ndarray:
-    n = blocks.sizes
-    inner = n[r] * (n[r] - 1) * (1.0 if ordered else 0.5)
-    return np.asarray(np.where(r == s, inner, n[r] * n[s]))
-
-
-def _density(graph: Graph, blocks: _Blocks, ordered: bool) -> float:
-    """Return the edges (or weight) per pair of the whole graph."""
-    n = graph.n_nodes
-    pairs = n * (n - 1) * (1.0 if ordered else 0.5)
-    total = float(blocks.counts.sum()) * (1.0 if ordered else 0.5)
-    return total / max(pairs, 1.0)
+def _cell_rates(
+    objective: str, blocks: _Blocks, r: np.ndarray, s: np.ndarray, a: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Return the edges (or weight) to expect of a pair in these blocks that has `a` now; with
+    degree correction, per unit of the product of the degrees."""
+    count, same, n = _cell_counts(blocks, r, s), r == s, blocks.sizes
+    if objective not in _PLAIN:
+        twice = np.where(same, 2.0, 1.0) * a  # an inner edge has both ends in the block
+        ends = max(float(blocks.degrees.sum()), 1.0)
+        expected = (blocks.block_degrees[r] - twice) * (blocks.block_degrees[s] - twice)
+        affinity = (count - twice + PRIOR_EDGES) / (np.maximum(expected, 0.0) / ends + PRIOR_EDGES)
+        return np.asarray(affinity / ends)
+    once = 1.0 if objective == "directed" else 0.5
+    pairs = np.where(same, n[r] * (n[r] - 1) * once, n[r] * n[s])
+    density = blocks.counts.sum() * once / max(n.sum() * (n.sum() - 1) * once, 1.0)
+    count = np.where(same & (objective != "directed"), count / 2, count)
+    return np.asarray((count - a + density) / np.maximum(pairs, 1.0))
 
 
 def _best_absent(
     objective: str, graph: Graph, blocks: _Blocks, count: int
-) -> list[tuple[int, int]]:
-    """Return the best absent pairs of one partition, by a heap over the pairs of blocks.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the absent pairs with the highest scores of one partition.
 
-    Inside a pair of blocks the score falls with the degrees, so nodes sorted by degree give the
-    pairs in the right order and only the best ones are ever looked at. With Bernoulli cells all
-    pairs of a cell are equal, and the degrees only decide their order.
-    """
-    k = len(blocks.sizes)
-    order = np.lexsort((np.arange(graph.n_nodes), -blocks.degrees, blocks.labels))
-    begin = np.concatenate([[0], np.cumsum(blocks.sizes)]).astype(np.int64)
-    members = [order[begin[r] : begin[r + 1]].tolist() for r in range(k)]
-    first, second, value = _cell_values(objective, graph, blocks, members)
-    degree = blocks.degrees + PRIOR_DEGREE
-    plain = objective in ("simple", "directed", "weighted")
-    ordered = objective == "directed"
-    indptr = graph.indptr.tolist()
-    both = graph.directed and not ordered
-
-    def key(cell: int, i: int, j: int) -> tuple[float, float, int, int, int]:
-        a, b = members[first[cell]][i], members[second[cell]][j]
-        product = float(degree[a] * degree[b])
-        return (
-            -float(value[cell]) * (1.0 if plain else product),
-            -product,
-            int(cell),
-            i,
-            j,
-        )
-
-    def is_edge(a: int, b: int) -> bool:
-        at = bisect_left(graph.indices, b, indptr[a], indptr[a + 1])
-        return at < indptr[a + 1] and bool(graph.indices[at] == b)
-
-    top = np.array([degree[m[0]] if m else 0.0 for m in members])
-    best = value if plain else value * top[first] * top[second]  # of the best pair of each cell
-    ranked = np.argsort(-best, kind="stable")
-    heap: list[tuple[float, float, int, int, int]] = []
-    following = 0
-    found: list[tuple[int, int]] = []
-    while len(found) < count:
-        while following < len(ranked) and (
-            not heap or best[ranked[following]] >= -heap[0][0] * (1 - 1e-12)
-        ):
-            heapq.heappush(heap, key(int(ranked[following]), 0, 0))
-            following += 1
-        if not heap:
-            break
-        _, _, cell, i, j = heapq.heappop(heap)
-        left, right = members[first[cell]], members[second[cell]]
-        # Each (i, j) is pushed once: to the right always, downwards from the first column only.
-        if j + 1 < len(right):
-            heapq.heappush(heap, key(cell, i, j + 1))
-        if j == 0 and i + 1 < len(left):
-            heapq.heappush(heap, key(cell, i + 1, 0))
-        a, b = left[i], right[j]
-        if a == b or is_edge(a, b) or (both and is_edge(b, a)):
-            continue
-        if not ordered and first[cell] == second[cell] and i > j:
-            continue  # the same pair in the other order
-        found.append((a, b) if ordered or a < b else (b, a))
-    return found
-
-
-def _cell_values(
-    objective: str, graph: Graph, blocks: _Blocks, members: list[list[int]]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return pairs of blocks and the score of an absent pair in them.
-
-    For degree correction, the rate per unit of the product of degrees.
-    """
-    k = len(blocks.sizes)
-    ordered = objective == "directed"
-    if k * k <= _MOST_CELLS:
-        first, second = (side.ravel() for side in np.indices((k, k)))
-    else:
-        first, second = blocks.cells // k, blocks.cells % k
-    filled = np.array([len(m) > 0 for m in members], bool)
-    keep = filled[first] & filled[second]
-    if not ordered:
-        keep &= first <= second
-    first, second = first[keep], second[keep]
-    count = _cell_counts(blocks, first, second)
-    if objective in ("simple", "directed", "weighted"):
-        if not ordered:
-            count = np.where(first == second, count / 2, count)
-        pairs = _pairs(blocks, first, second, ordered)
-        value = (count + _density(graph, blocks, ordered)) / np.maximum(pairs, 1.0)
-        return first, second, np.asarray(-np.expm1(-value) if objective == "weighted" else value)
-    ends = max(float(blocks.degrees.sum()), 1.0)
-    expected = blocks.block_degrees[first] * blocks.block_degrees[second] / ends
-    return first, second, (count + PRIOR_EDGES) / (expected + PRIOR_EDGES) / ends
+    Of a large graph, only nodes that have the most edges in their block are compared."""
+    by_block = np.lexsort((-blocks.degrees, blocks.labels))
+    first = np.concatenate([[0], np.cumsum(blocks.sizes)]).astype(np.int64)
+    place = np.empty(graph.n_nodes, np.int64)
+    place[by_block] = np.arange(graph.n_nodes) - first[blocks.labels[by_block]]
+    nodes = np.sort(np.lexsort((-blocks.degrees, place))[:_COMPARED])
+    pairs = ~np.eye(len(nodes), dtype=bool)
+    u, v = (nodes[x] for x in np.nonzero(pairs if objective == "directed" else np.triu(pairs)))
+    absent = ~_present(graph, u, v)[0]
+    u, v = u[absent], v[absent]
+    degrees = blocks.degrees[u] * blocks.degrees[v]  # between pairs of the same score
+    best = np.lexsort((-degrees, -_score(objective, graph, blocks, u, v)))[:count]
+    return u[best], v[best]

@@ -1,16 +1,14 @@
 """The block of a new node with known edges, found by the change of the entropy.
 
 The new node joins the block in which the entropy of the graph with it is lowest, exactly as the
-search decides for a node that is in the graph. For the objectives of `_CLOSED_FORM` the change
-follows from the block matrix alone; for all others the graph is built with the new node.
+search decides for a node that is in the graph. The change follows from the block matrix alone.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from coterie.data import Graph
-from coterie.models.hard.costs import make_objective
+from coterie.base.errors import InputError
 from coterie.models.hard.label_tools import x_log_x
 
 _CLOSED_FORM = ("simple", "directed", "weighted", "degree-corrected")
@@ -18,7 +16,6 @@ _CLOSED_FORM = ("simple", "directed", "weighted", "degree-corrected")
 
 def join_costs(
     objective: str,
-    graph: Graph,
     labels: np.ndarray,
     block_edges: np.ndarray,
     outgoing: tuple[np.ndarray, np.ndarray],
@@ -30,7 +27,10 @@ def join_costs(
     outgoing ones only.
     """
     if objective not in _CLOSED_FORM:
-        return _by_building(objective, graph, labels, len(block_edges), outgoing, incoming)
+        raise InputError(
+            f"new nodes are not placed by the objective {objective!r}",
+            remedy=f"use one of {', '.join(_CLOSED_FORM)}",
+        )
     k = len(block_edges)
     sizes = np.bincount(labels, minlength=k).astype(np.float64)
     x = np.bincount(labels[outgoing[0]], outgoing[1], minlength=k)
@@ -80,33 +80,3 @@ def _poisson(weight: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Return the entropy of Poisson cells without the constant of the weights."""
     rate = np.divide(weight, pairs, out=np.ones(weight.shape), where=(weight > 0) & (pairs > 0))
     return np.asarray(weight - weight * np.log(rate))
-
-
-def _by_building(
-    objective: str,
-    graph: Graph,
-    labels: np.ndarray,
-    k: int,
-    outgoing: tuple[np.ndarray, np.ndarray],
-    incoming: tuple[np.ndarray, np.ndarray],
-) -> np.ndarray:
-    """Return the entropy of the graph with the new node, for each of its blocks. O(k m)."""
-    n = graph.n_nodes
-    source, target = graph.edges()
-    new = np.full(len(outgoing[0]), n), np.full(len(incoming[0]), n)
-    weights = graph.edge_weights()
-    larger = Graph.from_edges(
-        np.concatenate([source, new[0], incoming[0]]),
-        np.concatenate([target, outgoing[0], new[1]]),
-        weights=None
-        if graph.weights is None
-        else np.concatenate([weights, outgoing[1], incoming[1]]),
-        n_nodes=n + 1,
-        directed=graph.directed,
-    )
-    built = make_objective(objective, larger)
-    costs = np.empty(k)
-    for block in range(k):
-        state = built.start((np.append(labels, block),), (k,))
-        costs[block] = built.entropy(state)
-    return costs
