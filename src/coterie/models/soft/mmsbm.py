@@ -15,6 +15,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph, Ratings
+from coterie.data.foreign import as_graph_or_ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
@@ -32,7 +33,7 @@ from coterie.models.declaration import (
     Pair,
     Real,
 )
-from coterie.models.foreign_data import as_graph, labels_of
+from coterie.models.foreign_data import labels_of
 from coterie.models.rating_model import RatingModel
 from coterie.models.soft.em import (
     KIND,
@@ -40,7 +41,6 @@ from coterie.models.soft.em import (
     EMTrace,
     SoftFitState,
     SoftRun,
-    StoppingRule,
     UnfinishedSoftRun,
     has_converged,
     run_em,
@@ -342,9 +342,8 @@ class MMSBM(RatingModel):
         else:
             with file.errors():
                 fit.check(self.n_init, *self._result_sizes(data))
-            window = self.patience if self._validates(data) else WINDOW
             fit.continue_last(
-                self.max_iter, lambda run: has_converged(run.scores, self.tol, window)
+                self.max_iter, lambda run: self._has_converged(run, self._validates(data))
             )
         training_data, held_out = self._hold_out(data, fit.held_out_seed)
         self.interrupted_ = False
@@ -412,9 +411,10 @@ class MMSBM(RatingModel):
         """Return whether some of the ratings are held out."""
         return bool(self.validation) and isinstance(data, Ratings)
 
-    @property
-    def _stopping_rule(self) -> StoppingRule:
-        return StoppingRule(self.max_iter, self.tol, self.patience)
+    def _has_converged(self, run: EMTrace, validated: bool) -> bool:
+        """Return whether a run no longer improves; a held-out entropy has a window of its own."""
+        window = self.patience if validated else WINDOW
+        return has_converged(run.scores, self.tol, window)
 
     def _result_sizes(self, data: Data) -> tuple[tuple[int, int], tuple[int, int], int]:
         """Return the sizes of a result: nodes and groups of both sides, and levels."""
@@ -516,17 +516,18 @@ class MMSBM(RatingModel):
             if file.due(trace.iteration):
                 save(trace)
 
+        validated = held_out is not None
         interrupted = run_em(
             setup.problem,
             trace,
-            self._stopping_rule,
+            self.max_iter,
+            lambda run: self._has_converged(run, validated),
             callback,
             held_out=held_out,
             after_iteration=save_if_due,
         )
         if interrupted:  # saved as unfinished, so that a resumed fit continues this run
             save(trace)
-        validated = held_out is not None
         ended = SoftRun.of(trace, setup.problem, len(setup.values), validated=validated)
         fit.finished.append(ended)
         if not interrupted and file.path is not None:
@@ -556,7 +557,7 @@ class MMSBM(RatingModel):
 
     def _own_kind(self, data: Any) -> Any:
         """Return a graph of another library as a `Graph`; weights matter if pairs are ignored."""
-        return as_graph(data, weighted=self.absent == "ignored")
+        return as_graph_or_ratings(data, weighted=self.absent == "ignored")
 
     def _decided(self, data: Data) -> dict[str, Any]:
         return {"absent": self._absent(data)}
