@@ -22,6 +22,7 @@ Examples:
   coterie sketch friends.csv --dataset friends --epsilon 1 --nodes 5000 --out friends.sketch
   coterie sketch staff.csv --dataset staff --epsilon 0.5 --nodes staff-ids.txt --out staff.sketch
   coterie sketch --show friends.sketch
+  coterie sketch --plan --nodes 5000 --edges 40000 --epsilon 1
 """
 
 
@@ -39,6 +40,9 @@ def run(
     allow_large_epsilon: bool = False,
     overwrite: bool = False,
     show: Path | None = None,
+    plan: bool = False,
+    edges: int | None = None,
+    plot: Path | None = None,
 ) -> JsonObject:
     """Make a differentially private sketch of a network.
 
@@ -51,6 +55,12 @@ def run(
         if graph is not None:
             raise InputError("--show prints a sketch; it does not take a GRAPH")
         return _show(session, show)
+    if plan:
+        if graph is not None:
+            raise InputError("--plan uses public numbers only; it does not take a GRAPH")
+        return _plan(session, nodes, edges, epsilon or "1", purpose, plot)
+    if edges is not None or plot is not None:
+        raise InputError("--edges and --plot belong to --plan", remedy="add --plan")
     if graph is None:
         raise InputError("no GRAPH given", remedy="give an edge list, or --show FILE")
     given = {"--dataset": dataset, "--epsilon": epsilon, "--nodes": nodes, "--out": out}
@@ -103,6 +113,58 @@ def _say_what_was_published(session: Session, dataset: str) -> None:
             "have no epsilon: together with them, the sketch has none either",
             important=True,
         )
+
+
+def _plan(
+    session: Session,
+    nodes: str | None,
+    edges: int | None,
+    epsilon: str,
+    purpose: str,
+    plot: Path | None,
+) -> JsonObject:
+    """Print the errors to expect, for this epsilon and for others."""
+    from rich.table import Table
+
+    from coterie.anonymize.private.node_list import declared_ids
+    from coterie.anonymize.private.plan import EPSILONS
+    from coterie.anonymize.private.sketch import PrivateSketch
+    from coterie.base.number_text import figure
+
+    if nodes is None or edges is None:
+        missing = "--nodes" if nodes is None else "--edges"
+        raise InputError(f"a plan needs {missing}", remedy="add --nodes N --edges M")
+    n = int(nodes) if nodes.isascii() and nodes.isdigit() else len(declared_ids(nodes))
+    plans = {
+        each: PrivateSketch.plan(nodes=n, edges=edges, epsilon=each, purpose=purpose)
+        for each in dict.fromkeys([epsilon, *EPSILONS])
+    }
+    asked = plans[epsilon]
+    title = f"{n:,} nodes, {edges:,} edges, epsilon {epsilon}: {asked.blocks} blocks"
+    table = Table("figure", title=title)
+    for column in ("expected error", "95 % within", *(f"error at {e}" for e in EPSILONS)):
+        table.add_column(column, justify="right")
+    for i, row in enumerate(asked.figures):
+        others = [figure(plans[e].figures[i].error, 3) for e in EPSILONS]
+        table.add_row(row.label, figure(row.error, 3), f"± {figure(row.half_width, 3)}", *others)
+    session.show(table)
+    session.show(
+        f"A node has {2 * edges / n:,.1f} neighbours on average. Nothing was read or spent."
+    )
+    if plot is not None:
+        from coterie.report.sketch_plan import draw_plan
+
+        draw_plan([plans[e] for e in EPSILONS]).save(plot)
+    return {
+        "epsilon": float(asked.epsilon),
+        "nodes": n,
+        "edges": edges,
+        "blocks": asked.blocks,
+        "figures": {
+            row.key: {"error": row.error, "half_width": row.half_width} for row in asked.figures
+        },
+        "by_epsilon": {e: {row.key: row.error for row in plans[e].figures} for e in EPSILONS},
+    }
 
 
 def _check_output(out: Path, overwrite: bool) -> None:

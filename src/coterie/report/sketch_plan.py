@@ -1,0 +1,48 @@
+"""The picture of a plan: expected errors of a sketch over epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from coterie.anonymize.private.plan import SketchPlan
+from coterie.report.charts import Axis, Series, xy
+from coterie.report.page import Section
+from coterie.report.picture import Picture, draw_figures
+
+_COUNTS = ("edges", "degree", "nodes_with_degree", "largest_degree", "triangles_100")
+
+
+def draw_plan(plans: Sequence[SketchPlan]) -> Picture:
+    """Draw the expected errors of several plans that differ in epsilon."""
+    epsilon = np.array([float(each.epsilon) for each in plans])
+
+    def series(key: str) -> Series:
+        values = np.array([each[key].error for each in plans])
+        return Series(plans[0][key].label, epsilon, values, "both")
+
+    across = Axis("epsilon", log=True)
+    section = Section("Expected errors")
+    section.draw(
+        "Counts",
+        xy(
+            [series(key) for key in _COUNTS],
+            across,
+            Axis("expected error", log=True),
+            description="Expected errors of counts over epsilon.",
+        ),
+        pictured=True,
+    )
+    section.draw(
+        "Mean local clustering",
+        xy(
+            [series("mean_clustering")],
+            across,
+            Axis("expected error", log=True),
+            description="Expected error of the mean local clustering over epsilon.",
+        ),
+        pictured=True,
+    )
+    size = f"{plans[0].nodes:,} nodes, {plans[0].edges:,} edges"
+    return draw_figures([section], f"Expected errors of a sketch of {size}")
