@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import coterie, result_of
 
+from coterie.data import generators
+
 
 @pytest.fixture(scope="module")
 def cliques(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -46,7 +48,8 @@ def test_printed_options_fit_the_shortest_model(cliques: Path) -> None:
     command = ("cluster", cliques, "--blocks", "auto", "--compare-models")
     shortest = result_of(*command)["models"][0]
     printed = coterie(*command).stdout
-    options = " ".join(printed.split()).split("To fit it: ")[1].split()
+    sentence = printed.splitlines()[-2]  # the summary is the last line
+    options = sentence.split("To fit it: ")[1].split()
     assert len(options) == 4
     fitted = result_of("cluster", cliques, *options)
     assert fitted["description_length"] == shortest["description_length"]
@@ -98,3 +101,28 @@ def test_unsupported_combinations_are_refused(cliques: Path) -> None:
     for options in refused:
         done = coterie("cluster", cliques, *options)
         assert done.returncode == 2 and "--" in done.stderr, options
+
+
+def test_layers_and_time(tmp_path: Path) -> None:
+    table, out, report = (tmp_path / name for name in ("t.csv", "o.csv", "r.html"))
+    layers = generators.layered_blocks(150, 3, 2, n_blocks=3, rng=0)
+    rows = ["who,whom,kind,sent"]
+    for place, (name, graph) in enumerate(zip(layers.names, layers.graphs, strict=True)):
+        for a, b in zip(*graph.edges(), strict=True):
+            rows.append(f"p{a},p{b},{name},2026-0{place + 1}-05")
+    table.write_text("\n".join(rows))
+    read = ("cluster", table, "--blocks", "auto", "--source", "who", "--target", "whom")
+    result = result_of(*read, "--layers", "kind", "--out", out, "--report", report)
+    assert [row["group"] for row in result["layers"]] == [1, 1, 2]
+    assert out.read_text().startswith("node,layer 1,layer 2,layer 3\n")
+    assert "These layers share their blocks: layer 1, layer 2." in report.read_text()
+    result = result_of(*read, "--time", "sent", "--every", "month")
+    assert [row["layer"] for row in result["layers"]] == ["2026-01", "2026-02", "2026-03"]
+    assert {event["period"] for event in result["events"]} == {"2026-03"}
+    for wrong, message in (
+        (("--time", "kind", "--every", "month"), "'layer 1' is not a time"),
+        (("--layers", "kind", "--samples", "5"), "--samples does not support layers"),
+        (("--every", "month"), "add --time COLUMN"),
+    ):
+        done = coterie(*read, *wrong)
+        assert done.returncode == 2 and message in done.stderr, done.stderr

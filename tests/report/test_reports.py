@@ -323,7 +323,7 @@ def test_release_report_says_whether_communities_are_preserved() -> None:
     text = words(anonymize.render(stand_ins.release()))
     assert "✗ not preserved (at least 0.546)" in text  # 0.293 of 0.642
     assert "✗ not preserved (at least 0.609)" in text  # 0.291, where two searches agree at 0.812
-    assert "✓ preserved (within 10" in text and "✗ not preserved (within 20" in text
+    assert "✓ preserved (within 10" in text and "✗ not preserved (within 10" in text
 
 
 def test_release_report_of_an_original_without_clear_communities() -> None:

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from coterie.base.errors import InputError, near_miss
+from coterie.data.byte_source import suffixes
 from coterie.data.formats import FORMATS, TABLES, listed
 
 _GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
@@ -41,6 +42,7 @@ class Option:
     metavar: str | None = None
     names: tuple[str, ...] = ()  # default: the name of the parameter, as in --min-class-size
     choices: str = ""  # the allowed values, separated by blanks
+    suffixes: str = ""  # the allowed suffixes of a file, separated by blanks; each also with .gz
     least: float | None = None
     most: float | None = None
     file: File | None = None
@@ -48,13 +50,23 @@ class Option:
     hidden: bool = False  # understood, but not shown in the help
 
     def check(self, parameter: str, value: Any) -> None:
-        """Raise InputError for a value that is not one of the choices."""
+        """Raise InputError for a value that is not one of the choices, or another kind of file."""
         known = self.choices.split()
         if known and value is not None and value not in known:
             raise InputError(
                 f"{self.user_name(parameter)} {value!r} is not known",
                 remedy=f"use one of {', '.join(known)}{near_miss(value, known)}",
             )
+
+        endings = self.suffixes.split()
+        if endings and value is not None and str(value) != "-":
+            found = (suffixes(value) or [""])[-1]
+            if found not in endings and (found or ".csv" not in endings):
+                raise InputError(
+                    f"{self.user_name(parameter)} cannot be a {found or 'file without a suffix'}",
+                    path=value,
+                    remedy=f"use one of {', '.join(endings)}",
+                )
 
     def missing(self, parameter: str) -> InputError:
         """Return the error of a required option that was not given: what it is for."""
@@ -77,6 +89,10 @@ def count(help: str, **limits: Any) -> Option:
 def reads(help: str, metavar: str = "FILE") -> Option:
     """Return an option that names a file to read."""
     return Option(help, metavar, file=File.READ)
+
+
+_TABLE = ".csv .tsv .txt .parquet .pq"
+_GRAPH = f"{_TABLE} .graphml .gexf .json"
 
 
 def writes(help: str, metavar: str = "FILE", **more: Any) -> Option:
@@ -155,9 +171,9 @@ CATALOGUE = {
         "more communities of twice --min-class-size)."
     ),
     "blocks@cluster": Option(
-        "Number of blocks: one number, two for users and items (--blocks 20,30), auto to find the "
-        "blocks with the shortest description length, or nested to find a hierarchy of blocks, "
-        "which can tell apart more and smaller ones.",
+        "Number of blocks: one number, two for two kinds of nodes (--two-mode --blocks 2,3), auto "
+        "to find the blocks with the shortest description length, or nested to find a hierarchy "
+        "of blocks, which can tell apart more and smaller ones.",
         "K|K,L|auto|nested",
     ),
     "candidates": reads(
@@ -226,6 +242,10 @@ CATALOGUE = {
         "Measure more: patterns of 3 and 4 nodes, cores, betweenness, robustness, epidemic size, "
         "bridges."
     ),
+    "gate": Option(
+        "Refuse to write a model that predicts the last tenth of the new ratings clearly worse, "
+        "after an update with the others, than the one in place."
+    ),
     "graphs@ledger": count("Number of graphs that measured releases published.", least=0),
     "graph": argument(f"{_GRAPH_FILE}; - reads stdin.", "GRAPH"),
     "graph@cluster|soft": argument(
@@ -263,11 +283,35 @@ CATALOGUE = {
         "Maximum number of iterations; for best, sweeps per chain. Default for best: until more "
         "would hardly help, at most 200; for mmsbm and mcmmsbm: 200; for hard: 300."
     ),
+    "layers": Option(
+        "Column with the layer of each edge: find the blocks of every layer, and which layers "
+        "share them.",
+        "COLUMN",
+    ),
+    "every": Option(
+        "Length of the periods of --time: find blocks that persist, and when they change.",
+        choices="hour day week month year",
+    ),
     "likes": Option(
         "Read pairs of user and item without ratings: predictions are then probabilities of a "
         "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "
         "are 1).",
         names=("--likes/--no-likes",),
+    ),
+    "accept_inference": Option(
+        "Accept that this share of all connections can be concluded from groups and degrees, "
+        "whether or not they are in the data; recorded in audit and report (default: 0.5, or that "
+        "of the policy file). Example: --accept-inference 0.6",
+        "SHARE",
+        least=0.0,
+        most=1.0,
+    ),
+    "min_utility": Option(
+        "Refuse a release that preserves a smaller share of the judged properties (default: 0, or "
+        "that of the policy file). Example: --min-utility 0.5",
+        "SHARE",
+        least=0.0,
+        most=1.0,
     ),
     "max_edge_probability": Option(
         "Merge classes until no original edge connects two classes whose members are connected "
@@ -348,8 +392,10 @@ CATALOGUE = {
     "out": writes("Folder to publish; must be new or empty.", "DIR"),
     "out@cluster": writes(
         "Write the block of every node: columns node,block; with --blocks nested also level_1, "
-        "level_2, … (the larger blocks), with --samples also confidence.",
+        "level_2, … (the larger blocks), with --samples also confidence. .csv and .parquet are "
+        "tables; .graphml, .gexf and .json are the graph with these as attributes of its nodes.",
         "FILE.csv",
+        suffixes=_GRAPH,
     ),
     "out@demo": writes(
         "Folder for the released network and its report; if it exists, DIR-2, DIR-3 … is used.",
@@ -358,12 +404,18 @@ CATALOGUE = {
     "out@draw": writes("Folder to write; must be new or empty.", "DIR", names=("--out", "-o")),
     "out@shard": writes("New folder that every worker can read.", "DIR"),
     "out@sketch": writes("The sketch file to write.", names=("--out", "-o")),
-    "out@soft": writes("Write the memberships of every node: columns node,g_0,g_1,…", "FILE.csv"),
+    "out@soft": writes(
+        "Write the memberships of every node: columns node,g_0,g_1,…", "FILE.csv", suffixes=_TABLE
+    ),
     "out@recommend fit": writes("Model file to write."),
-    "out@recommend predict": writes("File to write, .csv or .parquet (default: stdout)."),
+    "out@recommend update": writes("Model file to write; not the one that is read."),
+    "out@recommend predict": writes(
+        "File to write, .csv or .parquet (default: stdout).", suffixes=_TABLE
+    ),
     "out@recommend top": writes(
         "Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, score, "
-        "rating."
+        "rating.",
+        suffixes=_TABLE,
     ),
     "output_format": Option("File format of the new graph.", choices="csv parquet graphml"),
     "overwrite": Option(
@@ -434,6 +486,9 @@ CATALOGUE = {
         f"Table of user, item, rating and optionally timestamp as a {listed(TABLES)} file, also as "
         ".gz, or a folder made by `coterie shard`; - reads stdin.",
         "RATINGS",
+    ),
+    "ratings@recommend update": argument(
+        "Table of new ratings: user, item and rating (text, .gz, Parquet or Excel).", "NEW"
     ),
     "ratings@recommend top": reads(
         "Table of item and rating (of likes: item alone): the ratings of a new user, or more "
@@ -547,6 +602,10 @@ CATALOGUE = {
         "Who is who: a table with the columns published,original, as written by `coterie "
         "anonymize --research-truth`. Compares the communities person by person."
     ),
+    "two_mode": Option(
+        "The two columns hold two kinds of nodes, such as people and events: each kind gets its "
+        "own blocks. Example: --two-mode --blocks 2,3"
+    ),
     "user@recommend top": Option("Id of the user to recommend items to.", "ID"),
     "user@recommend explain": Option("Id of the user.", "ID"),
     "user@recommend similar": Option("Id of the user to compare with, instead.", "ID"),
@@ -611,6 +670,7 @@ _OTHER_NAMES = {
     "negatives_per_rating": "negatives",
     "nested": "blocks nested",
     "rng": "seed",
+    "accepted_inference": "accept-inference",
     "weight_model": "weights",
     "weighted": "objective weighted",
 }

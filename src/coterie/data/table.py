@@ -84,6 +84,8 @@ class ReadOptions:
     directed: bool = False
     weighted: bool = False
     signed: bool = False
+    layer: str | None = None  # the column with the layer of an edge, or its time …
+    every: str | None = None  # … in periods of this length
     # columns of ratings, and what they are
     user: str | None = None
     item: str | None = None
@@ -114,7 +116,11 @@ class ReadOptions:
             chosen["timestamp"] = self.time
         rated = not self.likes
         return WantedColumns(
-            ("user", "item"), ("rating",) * rated, ("timestamp",) * rated, tuple(chosen.items())
+            ("user", "item"),
+            ("rating",) * rated,
+            ("timestamp",) * rated,
+            tuple(chosen.items()),
+            two_kinds=self.likes,
         )
 
 

@@ -23,9 +23,9 @@ from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import MODELS, SavedModel
 
-# 4 added features, 5 small arrays; older interaction models are fitted again from the ratings
+# 4 added features and the interaction model, which is fitted from the ratings of older files; 5
+# has small arrays
 FORMAT = 5
-_INTERACTIONS_FROM = 5
 OLDEST_FORMAT = 2
 _KIND = array_file.FileKind(
     key="coterie",
@@ -57,7 +57,10 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "parameters": _plain_parameters(state.model.get_params()),
         "format": FORMAT,
         "liked_level": state.liked_level,
+        "fitted_ratings": state.fitted_ratings,
     }
+    if state.placed_with is not None:
+        tensors["table.placed_with"] = _small(state.placed_with, int(state.placed_with.max()) + 1)
     content = array_file.to_bytes(_KIND, header, tensors)
     with atomic_write(path, "wb") as file:
         file.write(content)
@@ -126,9 +129,23 @@ def _state(
     level = header.get("liked_level", liked_level(predictor.values, table))
     if not isinstance(level, int) or not 0 <= level <= len(predictor.values):
         raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
-    state = FittedState(source, predictor, table, users, items, level)
-    arrays = _part(tensors, "interactions.")
-    if arrays and header["format"] >= _INTERACTIONS_FROM:
+    fitted_ratings = header.get("fitted_ratings", len(table.users))
+    placed_with = tensors.get("table.placed_with")
+    if placed_with is not None:
+        placed_with = check_array("placed", _wide(placed_with), np.int64, (len(items),), low=0)
+    if not isinstance(fitted_ratings, int) or fitted_ratings < 0:
+        raise InputError(f"holds an invalid number of ratings: {fitted_ratings!r}", path=path)
+    state = FittedState(
+        source,
+        predictor,
+        table,
+        users,
+        items,
+        level,
+        fitted_ratings=fitted_ratings,
+        placed_with=placed_with,
+    )
+    if arrays := _part(tensors, "interactions."):
         return replace(state, interactions=FittedInteractions.from_arrays(arrays, len(items)))
     return state
 

@@ -367,7 +367,7 @@ def try_piece(model, graph, blocks, upper, scratch, piece, r, state, tries):
         count, stop = 1, min(part.m + tries, done + K)
         for i in range(done, stop):
             if i < part.m:
-                b = scratch.touched[i]
+                b = scratch.touched[i] % K
             else:
                 state, b = below(state, K)
             if b not in (r, s) and blocks.sizes[b] > 0:

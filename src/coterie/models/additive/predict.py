@@ -16,7 +16,6 @@ from coterie.kernels.additive.fold_in import (
     Newcomers,
     OtherSide,
     Placed,
-    factor_moments,
     fold_in,
 )
 from coterie.kernels.additive.predict import Samples, distributions
@@ -181,18 +180,19 @@ def with_nodes(
     side: Side,
     nodes: Sequence[NodeRatings],
     features: np.ndarray,
-    engine: str | Engine = "local",
+    moments: np.ndarray,
+    *,
+    in_place: bool = False,
 ) -> Samples:
     """Return samples in which these users or items are drawn from their ratings, all else fixed.
 
     `features` holds one row per node.
     """
-    moments = factor_moments(SampleSide.of(samples, side.other).factors)
-    placed = _rounded(_placed(samples, side, nodes, features, moments, engine))
+    placed = _rounded(_placed(samples, side, nodes, features, moments, "local"))
     numbers = np.array([node.number for node in nodes], np.int64)
     return samples._replace(
         **{
-            field: _with_nodes(getattr(samples, field), numbers, getattr(placed, name))
+            field: _with_nodes(getattr(samples, field), numbers, getattr(placed, name), in_place)
             for name, field in side.fields.items()
         }
     )
@@ -266,9 +266,14 @@ def _place(side: OtherSide, new: Newcomers, own_style: bool, engine: str | Engin
     return Placed(*(np.concatenate(part, axis=1) for part in zip(*parts, strict=True)))
 
 
-def _with_nodes(array: np.ndarray, numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return one copy of an array with these nodes (its second axis) set or appended."""
+def _with_nodes(
+    array: np.ndarray, numbers: np.ndarray, values: np.ndarray, in_place: bool
+) -> np.ndarray:
+    """Return an array with these nodes (its second axis) set or appended: a copy if it must be."""
     size = max(array.shape[1], int(numbers.max()) + 1)
+    if in_place and size == array.shape[1]:
+        array[:, numbers] = values
+        return array
     out = np.zeros((len(array), size, *array.shape[2:]), array.dtype)
     out[:, : array.shape[1]] = array
     out[:, numbers] = values

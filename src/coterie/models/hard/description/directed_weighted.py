@@ -1,8 +1,8 @@
 """Graphs with directions or real-valued weights: their data, and how they are searched.
 
-The search of `search.py` with fewer means: merge blocks in levels with moves between them, cut
-every block into random pieces and repeat, keep the best, and move single nodes until none moves.
-The number of blocks is free, or fixed.
+Directions alone are searched as undirected graphs are. Real-valued weights have fewer means: merge
+blocks in levels with moves between them, cut every block into random pieces and repeat, keep the
+best, and move single nodes until none moves. The number of blocks is free, or fixed.
 """
 
 from __future__ import annotations
@@ -55,16 +55,17 @@ def _both_directions(graph: Graph, weights: WeightModel) -> Multigraph:
     indptr, indices, outward, inward = both_directions(graph)
     out = np.diff(graph.indptr).astype(np.int64)
     into = np.diff(indptr) - out
-    incoming = np.zeros(len(indices), np.bool_)
-    incoming[inward] = True
+    kinds = np.zeros(len(indices), np.int16)
+    kinds[inward] = 1
     values = np.zeros(0)
     if len(weights.values):
         values = np.empty(len(indices))
         values[outward] = weights.values
         order = np.argsort(graph.indices, kind="stable")  # the order of the rows of `back`
         values[inward] = weights.values[order]
-    none = np.zeros(0, np.int64)
-    return Multigraph(indptr, indices, none, none, out, _classes(out, into), incoming, into, values)
+    return multigraph(indptr, indices)._replace(
+        degrees=out, classes=_classes(out, into), kinds=kinds, in_degrees=into, values=values
+    )
 
 
 def _classes(out: np.ndarray, into: np.ndarray) -> np.ndarray:
@@ -75,7 +76,7 @@ def _classes(out: np.ndarray, into: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class CellStrategy(Strategy):
-    """The means of a search of graphs with directions or weights.
+    """The means of a search of graphs with real-valued weights.
 
     Statistics are counted anew at every step: sums of fractions depend on their order."""
 
@@ -125,5 +126,5 @@ def shortest_cell_description(
     if weights == "counts":  # the edges alone show where to begin
         few = math.ceil(_START_PER_ROOT * math.sqrt(len(data.graph.indices) // 2))
         goal = min(goal, max(8, few, fewest))
-    strategy = CellStrategy(fewest=fewest, most=most)
+    strategy = Strategy() if weights == "counts" else CellStrategy(fewest=fewest, most=most)
     return shortest_description(name, data, topology, run, goal=goal, strategy=strategy)
