@@ -227,16 +227,6 @@ def _names(ledger: Ledger, dataset: str | None) -> list[str]:
 def _entry_json(entry: LedgerEntry) -> JsonObject:
     from coterie.anonymize.ledger import exact_text
 
-    return {
-        "dataset": entry.dataset,
-        "id": entry.id,
-        "kind": entry.kind,
-        "state": entry.state,
-        "counted": entry.counted,
-        "time": entry.time,
-        "graphs": entry.graphs,
-        "epsilon": None if entry.epsilon is None else exact_text(entry.epsilon),
-        "cap": None if entry.cap is None else exact_text(entry.cap),
-        "version": entry.version,
-        "details": entry.details,
-    }
+    shown = {key: value for key, value in vars(entry).items() if not key.startswith("_")}
+    exact = {key: exact_text(x) if isinstance(x, Fraction) else x for key, x in shown.items()}
+    return {**exact, "counted": entry.counted}

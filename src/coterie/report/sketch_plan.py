@@ -22,27 +22,14 @@ def draw_plan(plans: Sequence[SketchPlan]) -> Picture:
         values = np.array([each[key].error for each in plans])
         return Series(plans[0][key].label, epsilon, values, "both")
 
-    across = Axis("epsilon", log=True)
     section = Section("Expected errors")
-    section.draw(
-        "Counts",
-        xy(
-            [series(key) for key in _COUNTS],
-            across,
+    for title, keys in (("Counts", _COUNTS), ("Mean local clustering", ("mean_clustering",))):
+        chart = xy(
+            [series(key) for key in keys],
+            Axis("epsilon", log=True),
             Axis("expected error", log=True),
-            description="Expected errors of counts over epsilon.",
-        ),
-        pictured=True,
-    )
-    section.draw(
-        "Mean local clustering",
-        xy(
-            [series("mean_clustering")],
-            across,
-            Axis("expected error", log=True),
-            description="Expected error of the mean local clustering over epsilon.",
-        ),
-        pictured=True,
-    )
+            description=f"{title}: expected errors over epsilon.",
+        )
+        section.draw(title, chart, pictured=True)
     size = f"{plans[0].nodes:,} nodes, {plans[0].edges:,} edges"
     return draw_figures([section], f"Expected errors of a sketch of {size}")
