@@ -42,9 +42,9 @@ def show(
     """
     from rich.table import Table
 
-    from coterie.anonymize.ledger import Ledger, exact_text
+    from coterie.anonymize.ledger import exact_text
 
-    ledger = Ledger()
+    ledger = _ledger()
     found = {name: ledger.entries(name) for name in _names(ledger, dataset)}
     table = Table("dataset", "opened (UTC)", "kind", "graphs", "epsilon", "state", box=None)
     for name, entries in found.items():
@@ -87,9 +87,7 @@ def verify(
 
     Example: coterie ledger verify
     """
-    from coterie.anonymize.ledger import Ledger
-
-    ledger = Ledger()
+    ledger = _ledger()
     checked = []
     problems = []
     for name in _names(ledger, dataset):

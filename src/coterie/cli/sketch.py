@@ -11,8 +11,6 @@ from coterie.cli.reading import GRAPH, load_graph_for_sketch
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from coterie.anonymize.private.answers import SketchAnswers
 
 _LARGE_NOISE = 0.05  # of the number of edges: the other answers are less certain than this one
@@ -89,11 +87,10 @@ def run(
     )
     with session.progress("sketch") as callback:
         sketch.fit(data, nodes=ids, path=out, callback=callback)
-    answers = sketch.answers_
-    _show_answers(session, answers, str(out))
+    facts = _show_answers(session, sketch.answers_, str(out))
     spent, limit = float(sketch.spent_), float(sketch.cap_)
     session.show(f"{out}: written; dataset {dataset!r} has spent epsilon {spent:g} of {limit:g}")
-    return {**_facts(answers), "spent": spent, "cap": limit}
+    return {**facts, "spent": spent, "cap": limit}
 
 
 def _say_what_was_published(session: Session, dataset: str) -> None:
@@ -152,7 +149,7 @@ def _plan(
         f"A node has {2 * edges / n:,.1f} neighbours on average. Nothing was read or spent."
     )
     if plot is not None:
-        from coterie.report.sketch_plan import draw_plan
+        from coterie.report.sketch_report import draw_plan
 
         draw_plan([plans[e] for e in EPSILONS]).save(plot)
     return {
@@ -182,20 +179,37 @@ def _check_output(out: Path, overwrite: bool) -> None:
 def _show(session: Session, path: Path) -> JsonObject:
     from coterie.anonymize.private.sketch import load_sketch
 
-    answers = load_sketch(path).answers_
-    _show_answers(session, answers, str(path))
-    return _facts(answers)
+    return _show_answers(session, load_sketch(path).answers_, str(path))
 
 
-def _show_answers(session: Session, answers: SketchAnswers, title: str) -> None:
-    """Print the answers, and a remark if their noise is large; both follow from the sketch."""
-    for table in _tables(answers, title):
-        session.show(table)
+def _show_answers(session: Session, answers: SketchAnswers, title: str) -> JsonObject:
+    """Print the answers and what they say; return noisy answers, public facts and intervals."""
+    from rich.table import Table
+
+    from coterie.anonymize.private.posterior import intervals
+    from coterie.base.number_text import figure
+    from coterie.report.sketch_accuracy import answer_noise
+
+    figures = intervals(answers)
+    table = Table(title=f"{title}: epsilon {answers.epsilon}, {answers.n_nodes:,} nodes")
+    found = Table(title="what they say about the original")
+    for each, columns in (
+        (table, ("answer", "value", "epsilon", "typical noise")),
+        (found, ("figure", "estimate", "95 % interval")),
+    ):
+        for i, column in enumerate(columns):
+            each.add_column(column, justify="right" if i else "left")
+    for row in answer_noise(answers):
+        cost = f"{float(answers.exact_epsilon * row.share):g}"
+        value = row.answer or f"{row.numbers:,} numbers"
+        table.add_row(row.name, value, cost, f"{row.error:,.1f}")
+    for key, each_ in figures.items():
+        between = f"{figure(each_.low)} to {figure(each_.high)}"
+        found.add_row(key.replace("_", " "), figure(each_.value), between)
+    session.show(table)
+    session.show(found)
     if not answers.capped_sums:
-        session.show(
-            "This sketch was made by an earlier version: it has no interval for the mean "
-            "clustering."
-        )
+        session.show("An earlier version made this sketch: no interval for the mean clustering.")
     noise = 1 / float(answers.exact_epsilon * answers.shares.edge_count)
     if noise > _LARGE_NOISE * answers.edge_count:
         session.show(
@@ -203,12 +217,6 @@ def _show_answers(session: Session, answers: SketchAnswers, title: str) -> None:
             "average, and the other answers are less certain. Graphs that are drawn from this "
             "sketch resemble the original little. A larger --epsilon adds less noise."
         )
-
-
-def _facts(answers: SketchAnswers) -> JsonObject:
-    """Return what --json prints of a sketch: noisy answers, public facts and intervals."""
-    from coterie.anonymize.private.posterior import intervals
-
     unit = answers.clustering_unit
     return {
         "epsilon": float(answers.exact_epsilon),
@@ -219,34 +227,7 @@ def _facts(answers: SketchAnswers) -> JsonObject:
         "triangles": answers.triangles,
         "clustering_sums": [total / unit for total in answers.clustering_sums],
         "figures": {
-            key: {"value": found.value, "low": found.low, "high": found.high}
-            for key, found in intervals(answers).items()
+            key: {"value": each_.value, "low": each_.low, "high": each_.high}
+            for key, each_ in figures.items()
         },
     }
-
-
-def _tables(answers: SketchAnswers, title: str) -> list[Table]:
-    """Return the answers of a sketch with their costs and noise, and the figures they give."""
-    from rich.table import Table
-
-    from coterie.anonymize.private.posterior import intervals
-    from coterie.base.number_text import figure
-    from coterie.report.sketch_accuracy import answer_noise
-
-    table = Table(title=f"{title}: epsilon {answers.epsilon}, {answers.n_nodes:,} nodes")
-    table.add_column("answer")
-    for column in ("value", "epsilon", "typical noise"):
-        table.add_column(column, justify="right")
-    for row in answer_noise(answers):
-        cost = float(answers.exact_epsilon * row.share)
-        table.add_row(
-            row.name, row.answer or f"{row.numbers:,} numbers", f"{cost:g}", f"{row.error:,.1f}"
-        )
-    found = Table(title="what they say about the original")
-    found.add_column("figure")
-    for column in ("estimate", "95 % interval"):
-        found.add_column(column, justify="right")
-    for key, each in intervals(answers).items():
-        between = f"{figure(each.low)} to {figure(each.high)}"
-        found.add_row(key.replace("_", " "), figure(each.value), between)
-    return [table, found]

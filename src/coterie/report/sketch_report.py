@@ -15,6 +15,7 @@ import numpy as np
 from coterie.anonymize.figures import MEASURES
 from coterie.anonymize.private.answers import SketchAnswers
 from coterie.anonymize.private.exact_counts import node_triangles
+from coterie.anonymize.private.plan import SketchPlan
 from coterie.anonymize.private.posterior import Interval, intervals
 from coterie.anonymize.utility.measures import Measures, measure
 from coterie.base.number_text import SUPERSCRIPT, figure, percent, short
@@ -24,6 +25,7 @@ from coterie.report.block_matrix import pairs_between, share
 from coterie.report.charts import Axis, Chart, ChartTable, Series, heatmap, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Page, Section, Verdict, written
+from coterie.report.picture import Picture, draw_figures
 from coterie.report.shared_sections import count
 from coterie.report.sketch_accuracy import answer_noise, reliance
 
@@ -361,3 +363,30 @@ def _blocks(answers: SketchAnswers) -> Chart:
         column_title="block",
         table=table,
     )
+
+
+_PLANNED_COUNTS = ("edges", "degree", "nodes_with_degree", "largest_degree", "triangles_100")
+
+
+def draw_plan(plans: Sequence[SketchPlan]) -> Picture:
+    """Draw the expected errors of several plans that differ in epsilon."""
+    epsilon = np.array([float(each.epsilon) for each in plans])
+
+    def series(key: str) -> Series:
+        values = np.array([each[key].error for each in plans])
+        return Series(plans[0][key].label, epsilon, values, "both")
+
+    section = Section("Expected errors")
+    for title, keys in (
+        ("Counts", _PLANNED_COUNTS),
+        ("Mean local clustering", ("mean_clustering",)),
+    ):
+        chart = xy(
+            [series(key) for key in keys],
+            Axis("epsilon", log=True),
+            Axis("expected error", log=True),
+            description=f"{title}: expected errors over epsilon.",
+        )
+        section.draw(title, chart, pictured=True)
+    size = f"{plans[0].nodes:,} nodes, {plans[0].edges:,} edges"
+    return draw_figures([section], f"Expected errors of a sketch of {size}")
