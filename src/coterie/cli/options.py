@@ -274,6 +274,10 @@ CATALOGUE = {
         "random. Default: hard; random for a graph in shards.",
         choices="hard random",
     ),
+    "interval": Option(
+        "Add an interval that contains the rating with this probability. Example: --interval 0.8",
+        "P",
+    ),
     "item@recommend explain": Option("Id of the item.", "ID"),
     "item@recommend similar": Option("Id of the item to compare with.", "ID"),
     "item_features": reads("The same for items. Example: --item-features movies.csv"),
@@ -387,8 +391,9 @@ CATALOGUE = {
     ),
     "order": Option(
         "What comes first: both (items that the user will probably interact with and like), "
-        "interaction (will probably interact with), rating (highest expected rating).",
-        choices="both interaction rating",
+        "interaction (will probably interact with), rating (highest expected rating), explore "
+        "(highest rating in one draw of the posterior, which --seed chooses).",
+        choices="both interaction rating explore",
     ),
     "original": argument("The original graph, which attackers know.", "ORIGINAL"),
     "original@compare": argument("The original graph; - reads stdin.", "ORIGINAL"),

@@ -57,7 +57,7 @@ def recommendations(
     """Answer /recommend."""
     who = _somebody(recommender, request.user, request.ratings)
     # Without `order`, the library decides.
-    order = {} if request.order is None else {"order": request.order}
+    order: dict[str, Any] = {} if request.order is None else {"order": request.order}
     found = who.recommender.recommend(
         who.user,
         request.n,
