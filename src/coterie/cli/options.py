@@ -67,6 +67,10 @@ class Option:
                     path=value,
                     remedy=f"use one of {', '.join(endings)}",
                 )
+            if found == ".pdf":
+                from coterie.report.pdf import find_browser
+
+                find_browser(value)
 
     def missing(self, parameter: str) -> InputError:
         """Return the error of a required option that was not given: what it is for."""
@@ -507,6 +511,7 @@ CATALOGUE = {
         "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
         "Chromium, Chrome or Edge).",
         "FILE.html",
+        suffixes=".html .htm .pdf",
     ),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."
