@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tools import format_table
+from tools import epsilon_page, format_table
 from tools.command_line_reference import (
     PAGE,
     load_application,
@@ -75,6 +75,11 @@ def test_every_command_on_every_page_exists() -> None:
 
 
 @pytest.mark.skipif(find_spec("typer._coercion") is None, reason="made with a newer Typer")
+def test_the_tables_about_epsilon_are_those_of_the_plan() -> None:
+    page = epsilon_page.PAGE.read_text(encoding="utf-8")
+    assert epsilon_page.filled(page) == page, "run tools/epsilon_page.py"
+
+
 def test_command_line_reference_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == render_page(load_application()), (
         "run python tools/command_line_reference.py"
