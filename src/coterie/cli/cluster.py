@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from coterie.data.foreign import TableColumns
     from coterie.models.agreement import KnownLabels
-    from coterie.models.hard.clustering import HardClustering
+    from coterie.models.hard.clustering import ClusteringFacts, HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.graph_results import ClusteringFacts
     from coterie.models.hard.link_scores import PredictedLinks
     from coterie.models.hard.posterior import PosteriorSamples
 

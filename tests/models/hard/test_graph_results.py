@@ -17,8 +17,8 @@ from tests import reference as ref
 import coterie as ct
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.kernels.graphs.triangles import best_two_steps, shared_weight
+from coterie.models.hard.clustering import join_costs
 from coterie.models.hard.link_scores import _logistic, _of_whole_graph, _Precision
-from coterie.models.hard.new_nodes import join_costs
 from coterie.models.hard.posterior import sample_partitions
 
 OBJECTIVES = ("simple", "degree-corrected", "directed", "weighted")
