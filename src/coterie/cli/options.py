@@ -231,6 +231,7 @@ CATALOGUE = {
         "times as likely. Example: --epsilon 1",
         "E",
     ),
+    "edges": count("With --plan: about how many edges the network has.", least=0),
     "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", "E"),
     "exclude": reads("Never recommend the items listed in this file, one id per line."),
     "folds": count("Number of parts; each is predicted by a model fitted to the others.", least=2),
@@ -432,6 +433,14 @@ CATALOGUE = {
     "overwrite@sketch": Option("Replace the file if it exists."),
     "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
+    "plan": Option(
+        "Print the errors to expect for --nodes, --edges and --epsilon, from these public numbers "
+        "alone; nothing is read or spent."
+    ),
+    "plot@sketch": writes(
+        "With --plan: draw the expected errors over epsilon (FILE.svg, FILE.png or FILE.pdf).",
+        "FILE.svg",
+    ),
     "plot": writes(
         "Draw the network (above 50,000 nodes its blocks), the convergence and the block matrix as "
         "a picture: FILE.svg, FILE.png or FILE.pdf.",
