@@ -35,7 +35,6 @@ from coterie.recommend.ranking import (
     compile_interactions,
     pairs_of_users,
     ranked_blocks,
-    top_items,
     with_interactions,
 )
 from coterie.recommend.rating_table import RatingTable
@@ -592,10 +591,9 @@ class Recommender(Estimator):
         options = RankingOptions(
             as_order(order), exclude_seen, self._allowed(candidates, exclude), engine, rng
         )
-        state = self._ranked(options.order, engine)
         single = np.ndim(users) == 0
-        found = top_items(state, state.users.numbers([users] if single else users), n, options)
-        lists = [_recommendations(state, ranked) for ranked in found]
+        blocks = self._ranked_blocks([users] if single else users, n, options)
+        lists = [found for block in blocks for found in block]
         return lists[0] if single else lists
 
     def recommend_in_blocks(
@@ -650,17 +648,18 @@ class Recommender(Estimator):
         options = RankingOptions(
             as_order(order), exclude_seen, self._allowed(candidates, exclude), engine, rng
         )
-        state = self._ranked(options.order, engine)
-        ids = state.users.ids if users is None else np.asarray(users)
-        given = ids.tolist()
-        begin = 0
-        for block in ranked_blocks(state, state.users.numbers(ids), n, options):
-            names = given[begin : begin + len(block)]
-            begin += len(block)
-            yield {
-                user: _recommendations(state, ranked)
-                for user, ranked in zip(names, block, strict=True)
-            }
+        ids = self.users_.ids if users is None else np.asarray(users)
+        names = iter(ids.tolist())
+        for block in self._ranked_blocks(ids, n, options):
+            yield {next(names): found for found in block}
+
+    def _ranked_blocks(
+        self, users: Any, n: int, options: RankingOptions
+    ) -> Iterator[list[list[Recommendation]]]:
+        """Yield the lists of one block of users after the other."""
+        state = self._ranked(options.order, options.engine)
+        for block in ranked_blocks(state, state.users.numbers(users), n, options):
+            yield [_recommendations(state, ranked) for ranked in block]
 
     def fold_in(self, ratings: Any, y: Any = None) -> Self:
         """Add new users, new items, or new ratings of known users, without refitting.

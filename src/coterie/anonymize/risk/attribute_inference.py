@@ -3,7 +3,8 @@
 Somebody who knows the class of a person guesses the value that most of the class have in the
 release. That is right for many people if values follow groups, whether or not the person is in the
 data. So the control is a person who was left out: the class is guessed from the contacts and their
-number, and the own value is not among those of the class.
+number, and the own value is not among those of the class; or the most frequent value of all is
+guessed, if that is right more often.
 """
 
 from __future__ import annotations
@@ -58,13 +59,14 @@ def attribute_inference(
     seen = counts[guessed]
     own = np.flatnonzero(guessed == label)
     seen[own, codes[own]] -= 1
-    difference = right.astype(np.float64) - (seen.argmax(1) == codes)
+    control = max(seen.argmax(1) == codes, np.bincount(codes).argmax() == codes, key=np.mean)
+    difference = right.astype(np.float64) - control
     half = NORMAL_95 * float(difference.std()) / np.sqrt(max(n, 1))
     certain = counts.max(1) >= _CERTAIN * np.maximum(counts.sum(1), 1)
     return AttributeInference(
         column,
         float(right.mean()),
-        float((right - difference).mean()),
+        float(control.mean()),
         float(np.bincount(codes).max() / max(n, 1)),
         max(0.0, float(difference.mean()) + half),
         int(certain[label].sum()),
