@@ -437,7 +437,7 @@ class BlockModel(HardClustering):
         self._minimise_entropy(job, n_blocks, labels if self._settings().is_best else None)
         assert isinstance(job.objective, BlockObjective)
         self.description_length_ = description_length_of_result(
-            self.model, job.objective, job.data, self._sides()
+            self.model, job.objective, job.data, *self._sides()
         )
 
     def _choose_number(self, job: FitJob) -> tuple[tuple[int, ...], Labels]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -12,7 +11,6 @@ import numpy as np
 from coterie.data import Graph
 from coterie.models.hard.costs import OBJECTIVES, make_objective
 from coterie.models.hard.costs.block_objective import BlockObjective
-from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.directed_weighted import (
     DIRECTED,
     cell_data,
@@ -138,22 +136,21 @@ def choose_description(
         if graph_objective(model, weights) != objective.name:
             own = make_objective(graph_objective(model), graph)
         start, rival = choice.start(step)
+        kicks = None
+        if step.kicks:
+            share = run.effort - 1 + (1.0 if size <= TINY else _KICK_SHARE)
+            before = choice.shortest(step)
+            start, kicks = before.labels, (share * _KICK_WORK * choice.work, before.history)
         if (model in DIRECTED or weights != COUNTS) and not step.kicks:
             found = shortest_cell_description(
                 model, graph, inside, weights=weights, n_blocks=n_blocks
             )
-        elif step.kicks:
-            data = description_data(model, own, graph)
-            share = run.effort - 1 + (1.0 if size <= TINY else _KICK_SHARE)
-            before = choice.shortest(step)
-            kicks = share * _KICK_WORK * choice.work, before.history
-            found = shortest_description(model, data, own, inside, start=before.labels, kicks=kicks)
         elif step.nested:
             found = nested_description(model, own, inside, start)
         else:
-            data = description_data(model, own, graph)
+            data, last = description_data(model, own, graph), steps[-1].kicks
             found = shortest_description(
-                model, data, own, inside, start=start, rival=rival, kicks_follow=steps[-1].kicks
+                model, data, own, inside, start=start, rival=rival, kicks=kicks, kicks_follow=last
             )
         if min_block_size > 1 and step.counts:
             found = _with_minimum_size(found, own, graph, min_block_size, run)
@@ -292,25 +289,14 @@ def _with_minimum_size(
     k = max(1, min(int((sizes >= min_size).sum()), len(found.labels) // min_size))
     labels = enlarge_small(objective, (found.labels,), (k,), min_size, run.rng, run.engine)[0]
     labels = renumber(labels)
-    length = description_length_by(found.objective, objective, graph)(labels)
+    length = description_length_of_result(found.objective, objective, graph, labels)
     return Described(found.objective, labels, length, found.history, False, found.interrupted)
 
 
-def description_length_by(
-    name: str, objective: BlockObjective, graph: Graph
-) -> Callable[[np.ndarray], float]:
-    """Return the function that computes the description length of labels by a model."""
-
-    def length(labels: np.ndarray) -> float:
-        return description_length_of_result(name, objective, graph, (labels,))
-
-    return length
-
-
 def description_length_of_result(
-    name: str, objective: BlockObjective, data: Any, labels: Labels
+    name: str, objective: BlockObjective, data: Any, *labels: np.ndarray
 ) -> float:
-    """Return the description length of labels by any model."""
+    """Return the description length of the labels of each side by any model."""
     if is_described(name, data):
         return description_data(name, objective, data).length(labels[0])
     return description_length(objective, *renumber_sides(labels))

@@ -12,9 +12,7 @@
    what it repairs.
 5. Move single nodes with all blocks as candidates until none moves.
 
-A `Strategy` says which of these means a search has: this one is for graphs, with directions or
-layers or without, and for the levels of a hierarchy (`nested.py`); real-valued weights have another
-(`directed_weighted.py`).
+A `Strategy` says which of these means a search has: with real-valued weights it has fewer.
 """
 
 from __future__ import annotations
@@ -266,10 +264,8 @@ class DescriptionSearch:
         elif at.phase == _PERTURB:
             if at.perturbed > 0:
                 at.idle = 0 if self.best_length < at.before - 1e-6 else at.idle + 1
-            if (
-                at.perturbed == perturbations
-                or at.idle >= strategy.effort * _PATIENCE[strategy.recount]
-            ):
+            patience = strategy.effort * _PATIENCE[strategy.recount]
+            if at.perturbed == perturbations or at.idle >= patience:
                 self.return_to_best()
                 at.phase, at.round = (_FINISH if strategy.recount else _REPAIR), 0
                 return
