@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import html
 import json
+import os
+import re
 import shutil
+from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
@@ -13,6 +18,7 @@ import coterie as ct
 from coterie.app.api.application import MAX_BODY, make_api
 from coterie.app.api.endpoint import AnswerCache
 from coterie.app.api.messages import MAX_IDS
+from coterie.app.api.rating_log import NewRating, RatingLog
 from coterie.app.guard import AllowedHosts
 
 HOSTS = AllowedHosts.of("127.0.0.1")
@@ -152,7 +158,7 @@ def test_what_needs_a_known_id_says_which_is_unknown(client):
         ("/recommend", b"", 400, "not a JSON document"),
         ("/recommend", b"\xff\xfe", 400, "not a JSON document"),
         ("/recommend", b"[" * 5000, 400, "not a JSON document"),
-        ("/recommend", b"{}", 422, "either user or ratings"),
+        ("/recommend", b"{}", 422, "user"),
         ("/recommend", b'{"user": 1, "ratings": []}', 422, "ratings"),
         ("/recommend", b'{"user": 1, "n": 0}', 422, "n: "),
         ("/recommend", b'{"user": 1, "n": "5"}', 422, "n: "),
@@ -166,7 +172,7 @@ def test_what_needs_a_known_id_says_which_is_unknown(client):
         ("/recommend", b'{"ratings": [{"item": 1, "rating": "5"}]}', 422, "rating"),
         ("/predict", b'{"pairs": []}', 422, "pairs"),
         ("/predict", b'{"pairs": [{"user": 1}]}', 422, "pairs.0.item"),
-        ("/explain", b'{"item": 1}', 422, "either user or ratings"),
+        ("/explain", b'{"item": 1}', 422, "user"),
         ("/similar", b'{"item": null}', 422, "item"),
     ],
 )
@@ -287,7 +293,9 @@ def test_metrics_count_every_request(model_files):
 
 
 def test_a_token_protects_everything_but_health(model_files):
-    client = _client(model_files["mmsbm"], token="0123456789abcdef")
+    client = _client(
+        model_files["mmsbm"], tokens=lambda: ["another-valid-token", "0123456789abcdef"]
+    )
     assert client.get("/health").status_code == 200
     for path in ("/metrics", "/openapi.json", "/"):
         assert client.get(path).status_code == 401
@@ -301,11 +309,14 @@ def test_the_documentation_page_names_every_route_and_loads_nothing_from_elsewhe
     page = client.get("/").text
     described = client.get("/openapi.json").json()["paths"]
     assert set(described) == {
-        "/predict", "/recommend", "/explain", "/similar", "/health", "/metrics"
+        "/predict", "/recommend", "/explain", "/similar", "/ratings", "/health", "/livez",
+        "/readyz", "/metrics",
     }  # fmt: skip
     assert all(path in page for path in described)
-    assert "<script" not in page and "https://" not in page
-    assert client.get("/style.css").status_code == 200
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert "https://" not in page and all(one.startswith(("/", "data:,")) for one in loaded)
+    for path in ("/style.css", "/explorer.js"):
+        assert client.get(path).status_code == 200
 
 
 def test_a_wrong_id_is_explained_once_and_without_internals(client):
@@ -323,4 +334,166 @@ def test_compressed_bodies_are_refused(client):
 def test_the_documentation_names_the_address_of_the_server(client):
     page = client.get("/").text
     address = str(client.base_url).rstrip("/")
-    assert f"{address}/recommend" in page and "https://" not in page and "<script" not in page
+    assert f"{address}/recommend" in page and "https://" not in page
+
+
+def test_the_examples_of_the_page_and_of_the_description_are_answered(model_files, tmp_path):
+    """With ids that the model has: each can be sent as it is."""
+    for name in model_files:
+        log = RatingLog(tmp_path / name)
+        client = _client(model_files[name], log=log)
+        page = html.unescape(client.get("/").text)
+        for path, methods in client.get("/openapi.json").json()["paths"].items():
+            if "post" in methods:
+                content = methods["post"]["requestBody"]["content"]["application/json"]
+                answer = client.post(path, json=content["example"])
+                assert answer.status_code == 200, (path, answer.text)
+                assert json.dumps(content["example"]) in page
+
+
+def test_every_answer_names_the_model_and_the_request(model_files):
+    client = _client(model_files["mmsbm"])
+    digest = hashlib.sha256(model_files["mmsbm"].read_bytes()).hexdigest()
+    for _ in range(2):  # computed, then remembered
+        answer = client.post("/recommend", json={"user": "u1"}, headers={"x-request-id": "a-7"})
+        assert answer.headers["x-model"] == digest[:16] and answer.headers["x-request-id"] == "a-7"
+    assert client.get("/health").json()["model_hash"] == digest
+    assert f'hash="{digest}"' in client.get("/metrics").text
+    made = [
+        client.get("/livez", headers={"x-request-id": "\x7f"}).headers["x-request-id"]
+        for _ in range(2)
+    ]
+    assert len(set(made)) == 2 and all(len(one) == 32 for one in made)
+
+
+def test_refused_requests_are_counted_and_logged(model_files):
+    entries = []
+    client = _client(
+        model_files["mmsbm"], tokens=lambda: ["0123456789abcdef"], logged=entries.append
+    )
+    client.post("/recommend", json={"user": "u1"})
+    client.get("/livez", headers={"host": "evil.example"})
+    client.post("/predict", content=b"x" * (MAX_BODY + 1))
+    right = {"authorization": "Bearer 0123456789abcdef"}
+    client.get("/nothing", headers=right)
+    text = client.get("/metrics", headers=right).text
+    for route, status in (
+        ("/recommend", 401), ("/livez", 421), ("/predict", 413), ("other", 404)
+    ):  # fmt: skip
+        assert f'coterie_requests_total{{route="{route}",status="{status}"}} 1' in text
+    assert "coterie_in_flight 1" in text and "process_resident_memory_bytes" in text
+    assert [one["status"] for one in entries] == [401, 421, 413, 404, 200]
+    assert entries[3]["path"] == "/nothing" and entries[0]["request_id"]
+
+
+def test_pages_of_an_allowed_site_may_ask_and_others_may_not(model_files):
+    client = _client(
+        model_files["mmsbm"], tokens=lambda: ["0123456789abcdef"], origins=["https://films.example"]
+    )
+    site = {"origin": "https://films.example", "sec-fetch-site": "cross-site"}
+    asked = {**site, "access-control-request-method": "POST"}
+    first = client.options("/recommend", headers=asked)
+    assert first.status_code == 204
+    assert first.headers["access-control-allow-origin"] == "https://films.example"
+    assert "authorization" in first.headers["access-control-allow-headers"]
+    assert client.post("/recommend", json={"user": "u1"}, headers=site).status_code == 401
+    right = {**site, "authorization": "Bearer 0123456789abcdef"}
+    answer = client.post("/recommend", json={"user": "u1"}, headers=right)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == "https://films.example"
+    for origin in ("https://evil.example", "https://films.example.evil.example", "null"):
+        answer = client.post("/recommend", json={"user": "u1"}, headers={**right, "origin": origin})
+        assert answer.status_code == 403 and "access-control-allow-origin" not in answer.headers
+        assert client.options("/recommend", headers={"origin": origin}).status_code == 403
+
+
+def test_a_batch_is_the_same_as_one_request_per_user(client):
+    users = ["u1", "u2", "nobody"]
+    asked = {"n": 3, "exclude": ["x", "i1"], "order": "rating"}
+    batch = client.post("/recommend", json={"users": users, **asked}).json()
+    for user, found in zip(users, batch["lists"], strict=True):
+        alone = client.post("/recommend", json={"user": user, **asked}).json()
+        assert found["user"] == user and found["unseen"] == alone["unseen"]
+        assert [(one["item"], pytest.approx(one["rating"])) for one in found["items"]] == [
+            (one["item"], one["rating"]) for one in alone["items"]
+        ]
+        assert batch["unknown_items"] == alone["unknown_items"]
+    for wrong in ({"users": []}, {"users": ["u1"], "user": "u1"}, {}):
+        assert client.post("/recommend", json=wrong).status_code == 422
+
+
+def test_similar_items_from_the_table_are_those_of_the_library(model_files):
+    for name, path in model_files.items():
+        client = _client(path)
+        watched = client.app.app.state.model_file
+        items = watched.current.recommender.items_.ids.tolist()
+        before = {
+            item: client.post("/similar", json={"item": item, "n": 5}).json()["items"]
+            for item in items
+        }
+        watched.make_neighbours()
+        watched.current = replace(watched.current, number=99)  # nothing is remembered
+        assert watched.current.neighbours is not None
+        for item in items:
+            after = client.post("/similar", json={"item": item, "n": 5}).json()["items"]
+            assert [one["similarity"] for one in after] == pytest.approx(
+                [one["similarity"] for one in before[item]], abs=1e-6
+            ), name
+        assert client.post("/similar", json={"item": "nothing"}).status_code == 404
+
+
+def test_new_ratings_change_answers_and_survive_a_restart_and_a_new_model(model_files, tmp_path):
+    path = tmp_path / "current.model"
+    shutil.copy(model_files["mmsbm"], path)
+    log = RatingLog(tmp_path / "current.ratings")
+    client = _client(path, log=log)
+    watched = client.app.app.state.model_file
+    base = ct.load_recommender(path)
+    known = base.items_.ids.tolist()
+    rows = [("somebody", known[0], 5.0), ("somebody", known[1], 1.0), ("u1", known[2], 1.0)]
+    sent = [dict(zip(("user", "item", "rating"), row, strict=True)) for row in rows]
+    assert client.post("/ratings", json={"ratings": sent}).json() == {"accepted": 3}
+    assert watched.add_new_ratings() and not watched.add_new_ratings()
+    expected = base.fold_in([row[:2] for row in rows], [row[2] for row in rows])
+    question = {"user": "somebody", "n": 4}
+    answer = client.post("/recommend", json=question)
+    assert answer.headers["x-model"].endswith("+3") and not answer.json()["unseen"]
+    shown = [(one["item"], pytest.approx(one["rating"])) for one in answer.json()["items"]]
+    assert shown == [(one.item, one.rating) for one in expected.recommend("somebody", 4)]
+    again = _client(path, log=RatingLog(log.path))  # as after a restart
+    assert again.post("/recommend", json=question).json() == answer.json()
+    shutil.copy(model_files["hard"], path)
+    assert watched.reload_if_replaced()
+    answer = client.post("/recommend", json=question)
+    assert answer.headers["x-model"].endswith("+3") and not answer.json()["unseen"]
+    refused = client.post("/ratings", json={"ratings": [sent[0] | {"rating": 99}]})
+    assert refused.status_code == 422 and len(log.read()) == 3
+
+
+def test_a_log_that_was_cut_off_at_any_place_keeps_what_was_confirmed(tmp_path):
+    log = RatingLog(tmp_path / "log")
+    first, second = NewRating("ann", 7, 5.0), NewRating("bob", "x", 1.0)
+    log.append([first])
+    whole = log.path.read_bytes()
+    log.append([second])
+    for size in range(len(whole), log.path.stat().st_size):
+        cut = RatingLog(tmp_path / f"cut-{size}")
+        cut.path.write_bytes(log.path.read_bytes()[:size])
+        complete = size == log.path.stat().st_size - 1  # all but the end of the line
+        assert cut.read() == [first, second][: 1 + complete]
+        cut.append([NewRating("cyd", 7, 2.0)])
+        assert cut.read()[-1] == NewRating("cyd", 7, 2.0) and cut.read()[0] == first
+    log.append([NewRating("ann", 7, 1.0)])
+    assert log.read() == [second, NewRating("ann", 7, 1.0)]  # the last one counts
+    assert log.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_full_disk_is_reported_and_keeps_the_log_whole(tmp_path, monkeypatch, model_files):
+    log = RatingLog(tmp_path / "log")
+    client = _client(model_files["mmsbm"], log=log)
+    row = {"user": "u1", "item": "i1", "rating": 3}
+    assert client.post("/ratings", json={"ratings": [row]}).status_code == 200
+    before, write = log.path.read_bytes(), os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2]))
+    assert client.post("/ratings", json={"ratings": [row]}).status_code == 507
+    assert log.path.read_bytes() == before

@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
-from collections.abc import Callable, Iterable, Mapping
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 
 from coterie.app.problem import ProblemError
 
@@ -26,6 +29,13 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _OWN_PAGES = ("same-origin", "none")  # "none": typed or opened by the user
 
 _SOON = {"retry-after": "1"}
+_FOR_OTHER_SITES = {
+    "vary": "origin",
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "authorization, content-type, x-request-id",
+    "access-control-expose-headers": "x-request-id, x-model",
+    "access-control-max-age": "600",
+}
 SECURITY_HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -109,6 +119,23 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
+class Finished(NamedTuple):
+    """A request that was answered or refused."""
+
+    request_id: str
+    client: str
+    method: str
+    path: str
+    status: int
+    seconds: float
+
+
+def _request_id(given: str) -> str:
+    """Return the id that the client gave, or a new one."""
+    usable = 0 < len(given) <= 128 and given.isascii() and given.isprintable()
+    return given if usable else uuid.uuid4().hex
+
+
 class Guard:
     """ASGI middleware that refuses what must not be answered and adds security headers.
 
@@ -120,8 +147,15 @@ class Guard:
         The names under which the server may be asked.
     max_body : int
         Maximum size of a request body in bytes.
-    token : str, optional
-        Required as `Authorization: Bearer TOKEN`, if given.
+    tokens : callable, optional
+        Returns the tokens that are valid now; one of them is required as `Authorization: Bearer
+        TOKEN`.
+    origins : iterable of str
+        Other web sites whose pages may ask, such as ``"https://films.example"``.
+    began : callable, optional
+        Called before each request.
+    finished : callable, optional
+        Called with a `Finished` after each request, also after a refused one.
     open_paths : tuple of str
         Paths that need no token.
     large_paths : mapping of str to int, optional
@@ -139,7 +173,10 @@ class Guard:
         *,
         hosts: AllowedHosts,
         max_body: int,
-        token: str | None = None,
+        tokens: Callable[[], Sequence[str]] | None = None,
+        origins: Iterable[str] = (),
+        began: Callable[[], None] | None = None,
+        finished: Callable[[Finished], None] | None = None,
         open_paths: tuple[str, ...] = (),
         large_paths: Mapping[str, int] | None = None,
         body_seconds: float = 60.0,
@@ -148,7 +185,10 @@ class Guard:
         self.app = app
         self.hosts = hosts
         self.max_body = max_body
-        self.token = token
+        self.tokens = tokens
+        self.origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self.began, self.finished = began, finished
+        self.closing = False  # ask clients to close their connections
         self.open_paths = open_paths
         self.large_paths = dict(large_paths or {})
         self.body_seconds = body_seconds
@@ -160,7 +200,13 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return  # no websockets
+        if self.began is not None:
+            self.began()
         started = counted = False
+        status, began = 499, time.perf_counter()  # 499: the client has gone
+        headers = Headers(scope=scope)
+        request_id = _request_id(headers.get("x-request-id", ""))
+        site = headers.get("origin", "").lower()
 
         def count() -> None:
             nonlocal counted
@@ -172,18 +218,26 @@ class Guard:
             self.in_flight += 1
 
         async def guarded_send(message: Message) -> None:
-            nonlocal started
+            nonlocal started, status
             if message["type"] == "http.response.start":
-                started = True
-                headers = MutableHeaders(raw=message["headers"])
+                started, status = True, message["status"]
+                answered = MutableHeaders(raw=message["headers"])
                 for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("content-security-policy", PAGE_POLICY)
-                message["headers"] = headers.raw
+                    answered.setdefault(name, value)
+                answered.setdefault("content-security-policy", PAGE_POLICY)
+                answered["x-request-id"] = request_id
+                if site in self.origins:
+                    answered.update(_FOR_OTHER_SITES | {"access-control-allow-origin": site})
+                if self.closing:
+                    answered["connection"] = "close"
+                message["headers"] = answered.raw
             await send(message)
 
         try:
             self._check(scope)
+            if scope["method"] == "OPTIONS" and site in self.origins:  # asked by the browser first
+                await Response(status_code=204)(scope, receive, guarded_send)
+                return
             later = scope["method"] not in ("GET", "HEAD")  # when the body is complete
             if not later:
                 count()
@@ -195,6 +249,12 @@ class Guard:
             await problem.response()(scope, receive, guarded_send)
         finally:
             self.in_flight -= counted
+            if self.finished is not None:
+                client = (scope.get("client") or ("",))[0]
+                seconds = time.perf_counter() - began
+                self.finished(
+                    Finished(request_id, client, scope["method"], scope["path"], status, seconds)
+                )
 
     def _check(self, scope: Scope) -> None:
         """Raise ProblemError for a request that must not be answered."""
@@ -206,13 +266,14 @@ class Guard:
                 "this server is not called by the name in the header Host; use the address that "
                 "it printed, or allow the name with --allow-host",
             )
-        for origin in headers.getlist("origin"):
+        trusted = headers.get("origin", "").lower() in self.origins
+        for origin in () if trusted else headers.getlist("origin"):
             scheme, _, netloc = origin.partition("://")
             if scheme not in ("http", "https") or netloc.lower() != hosts[0].lower():
                 raise ProblemError(403, "requests from other web sites are refused")
-        if headers.get("sec-fetch-site", "none") not in _OWN_PAGES and not (
-            scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
-        ):
+        navigates = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
+        own = headers.get("sec-fetch-site", "none") in _OWN_PAGES
+        if not (own or trusted or navigates):
             raise ProblemError(403, "requests from other web sites are refused")
         length = headers.get("content-length")
         if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
@@ -220,10 +281,12 @@ class Guard:
         limit = self._limit(scope)
         if length is not None and int(length) > limit:
             raise _too_large(limit)
-        if self.token is not None and scope["path"] not in self.open_paths:
+        preflight = trusted and scope["method"] == "OPTIONS"
+        if self.tokens is not None and scope["path"] not in self.open_paths and not preflight:
             kind, _, given = headers.get("authorization", "").partition(" ")
-            right = hmac.compare_digest(given.strip().encode(), self.token.encode())
-            if kind.lower() != "bearer" or not right:
+            sent = given.strip().encode()
+            right = [hmac.compare_digest(sent, token.encode()) for token in self.tokens()]
+            if kind.lower() != "bearer" or not any(right):
                 raise ProblemError(
                     401,
                     "a token is required: send the header Authorization: Bearer TOKEN",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,8 @@ from coterie.base.errors import InputError, MissingDependencyError
 _MOST_CONNECTIONS = 900  # then the one that is silent for longest is closed
 _OTHER_FILES = 120  # that a process needs besides connections
 _GRACE_SECONDS = 10
+_FIRST_REQUEST = 0.3  # seconds after which a new connection counts as idle
+_RESTART_SECONDS = 0.5  # before a worker is replaced
 HEAD_SECONDS = 20.0  # for the head of a request; the guard limits the body
 HEAD_BYTES = 64 << 10
 
@@ -98,19 +102,74 @@ def open_privately(link: str, folder: Path) -> None:
     threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
 
 
+def run_workers(
+    app: Any,
+    listening: socket.socket,
+    workers: int,
+    started: Callable[[], None],
+    be_worker: Callable[[int], None],
+    **more: Any,
+) -> None:
+    """Answer requests with several processes until Ctrl-C or SIGTERM.
+
+    They are copies of this process, so that they share the memory of what it has loaded. One that
+    ends unexpectedly is replaced.
+    """
+    running: dict[int, int] = {}
+    ending = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal ending
+        ending = True
+        for process in running:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
+
+    def begin(worker: int, first: bool) -> None:
+        process = os.fork()
+        if process:
+            running[process] = worker
+            return
+        code = 1
+        try:
+            for one in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(one, signal.SIG_DFL)
+            be_worker(worker)
+            run(app, listening, started if first and not worker else lambda: None, **more)
+            code = 0
+        finally:
+            os._exit(code)
+
+    signal.set_wakeup_fd(-1)  # else the end of a worker would look like a second signal here
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, end)
+    for worker in range(workers):
+        begin(worker, True)
+    while running:
+        process, _ = os.wait()
+        worker = running.pop(process)
+        if not ending:
+            time.sleep(_RESTART_SECONDS)
+            begin(worker, False)
+
+
 def run(
     app: Any,
     listening: socket.socket,
     started: Callable[[], None],
     stopping: Callable[[], None] = lambda: None,
+    drain: float = 0.0,
 ) -> None:
     """Answer requests until Ctrl-C or SIGTERM; requests in progress are answered first.
 
-    `started` is called when the server answers, `stopping` when it was asked to end.
+    `started` is called when the server answers, `stopping` when it was asked to end. After SIGTERM
+    it answers new requests for another `drain` seconds: a load balancer needs time to notice.
     """
     import uvicorn
 
     class Server(uvicorn.Server):
+        draining = False
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             started()
@@ -120,7 +179,11 @@ def run(
             # Not raised again afterwards, as uvicorn would: this is the usual way to stop.
             if self.should_exit and sig == signal.SIGINT:
                 self.force_exit = True
-            self.should_exit = True
+            if sig == signal.SIGTERM and drain and not self.draining:
+                self.draining = True
+                threading.Timer(drain, self.handle_exit, (signal.SIGINT, None)).start()
+            else:
+                self.should_exit = True
 
     config = uvicorn.Config(
         app,
@@ -191,6 +254,13 @@ def _impatient_protocol() -> Any:
         def on_headers_complete(self) -> None:
             self.in_head = False
             super().on_headers_complete()
+
+        def shutdown(self) -> None:
+            # The first request of a new connection may be on its way.
+            if self.cycle is None and self.loop.time() - self.heard < _FIRST_REQUEST:
+                self.loop.call_later(_FIRST_REQUEST, super().shutdown)
+            else:
+                super().shutdown()
 
         def data_received(self, data: bytes) -> None:
             self.heard = self.loop.time()

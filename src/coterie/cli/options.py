@@ -130,6 +130,11 @@ CATALOGUE = {
         "repeated. Example: --allow-host films.example",
         "NAME",
     ),
+    "allow_origin": Option(
+        "Web site whose pages may send requests to this server (CORS); can be repeated. Example: "
+        "--allow-origin https://films.example",
+        "ORIGIN",
+    ),
     "alpha": Option(
         "Share of the nodes that may move per iteration, 0 to 1 (--search paper).", "SHARE"
     ),
@@ -267,6 +272,9 @@ CATALOGUE = {
         "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "
         "are 1).",
         names=("--likes/--no-likes",),
+    ),
+    "log": Option(
+        "Access log on stderr: none, or json (one JSON object per request).", choices="none json"
     ),
     "max_edge_probability": Option(
         "Merge classes until no original edge connects two classes whose members are connected "
@@ -424,6 +432,10 @@ CATALOGUE = {
     "ratings@recommend evaluate": argument(
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
+    "ratings_log": writes(
+        "File for the ratings that clients send to /ratings (default: MODEL.ratings). It is read "
+        "when the server starts and when the model is replaced."
+    ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
     "report": writes("Write a report to open in a browser.", "FILE.html"),
     "research_truth": writes(
@@ -499,6 +511,10 @@ CATALOGUE = {
         "Table of item id and title, such as u.item or movies.csv of MovieLens; titles are shown "
         "next to the ids."
     ),
+    "token_file": reads(
+        "File with the tokens that clients may use, one per line. It is read again when it "
+        "changes, so that tokens can be replaced without a restart."
+    ),
     "tol": Option(
         "Stop when the last iterations lowered the entropy by less than this share: 0.001 is 0.1 "
         "%. 0 runs all iterations.",
@@ -547,6 +563,9 @@ CATALOGUE = {
         "COLUMN<=NUMBER; may be repeated, all must hold. Requires --items. Example: --where "
         'genres=Comedy --where "year>=1990"',
         "CONDITION",
+    ),
+    "workers": count(
+        "Number of processes that answer. They share the memory of the model that they start with."
     ),
 }
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
+import time
 import warnings
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.base.json_values import JsonObject
+from coterie.base.json_values import JsonObject, as_json
 from coterie.cli.session import Session, command
 
 TOKEN_VARIABLE = "COTERIE_TOKEN"
 _SHORTEST_TOKEN = 16
+_DRAIN_SECONDS = 1.0
+_LOOK_SECONDS = 1.0  # between two looks at the file of tokens
 
 
 @command(unused=("seed",))
@@ -21,13 +28,18 @@ def run(
     port: int = 8000,
     host: str = "127.0.0.1",
     allow_host: list[str] | None = None,
+    allow_origin: list[str] | None = None,
+    token_file: Path | None = None,
+    workers: int = 1,
+    log: str = "none",
+    ratings_log: Path | None = None,
     answer_memory: int = 32,
 ) -> JsonObject:
     """Answer HTTP requests with a saved recommender.
 
-    Routes: /predict, /recommend, /explain, /similar, /health, /metrics and /openapi.json. If the
-    model file is replaced, the new model answers from then on. Ctrl-C stops the server after the
-    requests in progress.
+    Routes: /predict, /recommend, /explain, /similar, /ratings, /health, /livez, /readyz, /metrics
+    and /openapi.json. If the model file is replaced, the new model answers from then on. Ctrl-C or
+    SIGTERM stops the server after the requests in progress.
 
     Example: coterie serve films.model --port 8000
     """
@@ -36,18 +48,32 @@ def run(
     require_app_extra()
     one_blas_thread()
     from coterie.app.api.application import make_api
+    from coterie.app.api.rating_log import RatingLog
     from coterie.app.guard import AllowedHosts, is_loopback
-    from coterie.app.server import address, listening_socket
+    from coterie.app.server import address, listening_socket, run_workers
     from coterie.app.server import run as serve
 
-    token = _token(required=not is_loopback(host), session=session)
+    for origin in allow_origin or ():
+        if not origin.startswith(("http://", "https://")) or origin.rstrip("/").count("/") != 2:
+            raise InputError(
+                f"invalid `allow_origin`: {origin!r}",
+                remedy="give the scheme and the host of the web site, as https://films.example",
+            )
+    if workers > 1 and not hasattr(os, "fork"):
+        raise InputError("several `workers` are not possible on this system")
+    tokens = _tokens(token_file, required=not is_loopback(host), session=session)
     app = make_api(
         model,
         hosts=AllowedHosts.of(host, allow_host or ()),
-        token=token,
+        tokens=tokens,
+        origins=allow_origin or (),
         threads=session.threads,
+        workers=workers,
         answer_memory=answer_memory << 20,
+        log=RatingLog(Path(f"{model}.ratings") if ratings_log is None else ratings_log),
+        logged=_log_request if log == "json" else None,
     )
+    state = app.app.state  # type: ignore[attr-defined]
     # What a request leaves to the library is said in its answer, not in the terminal.
     warnings.simplefilter("ignore", AssumptionWarning)
     listening = listening_socket(host, port)
@@ -56,24 +82,91 @@ def run(
     def started() -> None:
         session.say(f"{model} answers on {place} (stop with Ctrl-C)", important=True)
 
-    serve(app, listening, started)
+    def stopping() -> None:
+        app.closing = state.model_file.closing = True
+
+    if workers > 1:
+        run_workers(
+            app,
+            listening,
+            workers,
+            started,
+            state.metrics.be_worker,
+            stopping=stopping,
+            drain=_DRAIN_SECONDS,
+        )
+    else:
+        serve(app, listening, started, stopping, _DRAIN_SECONDS)
     session.say("stopped")
     return {"model": model, "address": place}
 
 
-def _token(*, required: bool, session: Session) -> str | None:
-    """Return the token that clients must send; None if none is required."""
+def _log_request(entry: JsonObject) -> None:
+    """Write one line of the access log."""
+    line = as_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry})
+    sys.stderr.write(line + "\n")  # one call, so that lines of several workers do not mix
+    sys.stderr.flush()
+
+
+class TokenFile:
+    """Tokens in a file, one per line, which is read again when it changes."""
+
+    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+        self.path, self._say = path, say
+        self._looked, self._seen = time.monotonic(), self._signature()
+        self._tokens = self._read()
+
+    def __call__(self) -> Sequence[str]:
+        """Return the tokens that are valid now; the earlier ones if the file is invalid."""
+        if time.monotonic() - self._looked > _LOOK_SECONDS:
+            self._looked = time.monotonic()
+            signature = self._signature()
+            if signature is not None and signature != self._seen:
+                self._seen = signature
+                try:
+                    self._tokens = self._read()
+                except InputError as error:
+                    self._say(f"the tokens stay as they were: {error}")
+        return self._tokens
+
+    def _signature(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _read(self) -> list[str]:
+        try:
+            lines = [line.strip() for line in self.path.read_text("utf-8").splitlines()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"the tokens cannot be read: {error}", path=self.path) from None
+        tokens = [line for line in lines if line and not line.startswith("#")]
+        if not tokens:
+            raise InputError("there is no token", path=self.path, remedy="write one per line")
+        for token in tokens:
+            _check_token(token, f"a token of {self.path}")
+        return tokens
+
+
+def _tokens(
+    path: Path | None, *, required: bool, session: Session
+) -> Callable[[], Sequence[str]] | None:
+    """Return a function that returns the valid tokens; None if none is required."""
+    if path is not None:
+        return TokenFile(path, lambda text: session.say(text, important=True))
     given = os.environ.get(TOKEN_VARIABLE)
     if given is not None:
-        if len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable():
-            raise InputError(
-                f"the token in {TOKEN_VARIABLE} is not {_SHORTEST_TOKEN} or more printable ASCII "
-                "characters",
-                remedy="use a longer one, for example from `openssl rand -hex 16`",
-            )
-        return given
-    if not required:
-        return None
-    made = secrets.token_urlsafe(24)
-    session.say(f"token: {made} (set {TOKEN_VARIABLE} to use your own)", important=True)
-    return made
+        _check_token(given, f"the token in {TOKEN_VARIABLE}")
+    elif required:
+        given = secrets.token_urlsafe(24)
+        session.say(f"token: {given} (set {TOKEN_VARIABLE} to use your own)", important=True)
+    return None if given is None else lambda: (given,)
+
+
+def _check_token(token: str, what: str) -> None:
+    if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+        raise InputError(
+            f"{what} is not {_SHORTEST_TOKEN} or more printable ASCII characters",
+            remedy="use a longer one, for example from `openssl rand -hex 16`",
+        )

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import gc
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
@@ -19,10 +19,12 @@ from coterie.app.api.documentation import documentation_page, openapi_document
 from coterie.app.api.endpoint import MAX_BYTES, AnswerCache, Endpoint
 from coterie.app.api.metrics import Metrics
 from coterie.app.api.model_file import ModelFile, ReloadThread
+from coterie.app.api.rating_log import RatingLog
 from coterie.app.api.routes import ROUTES, Route
-from coterie.app.guard import AllowedHosts, Guard
-from coterie.app.page import stylesheet
+from coterie.app.guard import AllowedHosts, Finished, Guard
+from coterie.app.page import static_text, stylesheet
 from coterie.app.problem import ProblemError, problem_handlers
+from coterie.base.json_values import JsonObject
 from coterie.engine import LocalEngine
 
 MAX_BODY = 1 << 20
@@ -32,10 +34,14 @@ def make_api(
     path: str | PathLike[str],
     *,
     hosts: AllowedHosts,
-    token: str | None = None,
+    tokens: Callable[[], Sequence[str]] | None = None,
+    origins: Sequence[str] = (),
     threads: int | None = None,
+    workers: int = 1,
     answer_memory: int = MAX_BYTES,
-    reload_seconds: float = 1.0,
+    reload_seconds: float = 0.5,
+    log: RatingLog | None = None,
+    logged: Callable[[JsonObject], None] | None = None,
 ) -> Guard:
     """Load a model and return the application that answers for it.
 
@@ -45,14 +51,23 @@ def make_api(
         The model file. It is watched and loaded again when it is replaced.
     hosts : AllowedHosts
         The names under which the server may be asked.
-    token : str, optional
-        Required from every client, if given; /health needs none.
+    tokens : callable, optional
+        Returns the tokens, one of which every client must send; /health, /livez and /readyz need
+        none.
+    origins : sequence of str
+        Other web sites whose pages may ask.
     threads : int, optional
         Number of requests that are computed at the same time. The default is the number of cores.
+    workers : int, default=1
+        Number of processes that will answer, each with the application after `be_worker`.
     answer_memory : int
         Bytes for answers that are remembered; 0 computes every answer.
-    reload_seconds : float, default=1
-        How often to look for a replaced model file.
+    reload_seconds : float, default=0.5
+        How often to look for a replaced model file and for new ratings.
+    log : RatingLog, optional
+        The file for the ratings that clients send.
+    logged : callable, optional
+        Called with an entry of the access log after each request.
 
     Returns
     -------
@@ -61,10 +76,10 @@ def make_api(
     """
     # Each request is computed on one thread; several requests run at the same time.
     engine = LocalEngine(1)
-    model_file = ModelFile(path, engine)
-    metrics, cache = Metrics(), AnswerCache(answer_memory)
+    model_file = ModelFile(path, engine, log)
+    metrics = Metrics([route.path for route in ROUTES], workers)
+    cache = AnswerCache(answer_memory)
     pool = ThreadPoolExecutor(threads or LocalEngine().threads, "request")
-    document = json.dumps(openapi_document(token=token is not None)).encode()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -89,29 +104,48 @@ def make_api(
         return read
 
     async def describe(request: Request) -> Response:
-        return Response(document, media_type="application/json")
+        document = openapi_document(model_file.current, token=tokens is not None)
+        return Response(json.dumps(document), media_type="application/json")
 
     async def documentation(request: Request) -> Response:
         address = str(request.base_url).rstrip("/")  # of an allowed host
-        return HTMLResponse(documentation_page(model_file.current.name, address))
+        page = documentation_page(model_file.current, address, token=tokens is not None)
+        return HTMLResponse(page)
 
     async def style(request: Request) -> Response:
         return Response(stylesheet(), media_type="text/css")
+
+    async def script(request: Request) -> Response:
+        return Response(static_text("explorer.js"), media_type="text/javascript")
+
+    def finished(done: Finished) -> None:
+        metrics.record(done.path, done.status, done.seconds)
+        metrics.add("in_flight", -1)
+        if logged is not None:
+            entry = done._asdict() | {"model": model_file.current.version}
+            logged(entry | {"seconds": round(done.seconds, 6)})
 
     routes = [
         *(WebRoute(route.path, answering(route), methods=[route.method]) for route in ROUTES),
         WebRoute("/openapi.json", describe),
         WebRoute("/", documentation),
         WebRoute("/style.css", style),
+        WebRoute("/explorer.js", script),
     ]
-    app = Starlette(
-        routes=routes,
-        lifespan=lifespan,
-        exception_handlers=problem_handlers(_show, "an error of the server; its log says more"),
-    )
-    app.state.model_file = model_file
+    handlers = problem_handlers(_show, "an error of the server; its log says more")
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app.state.model_file, app.state.metrics = model_file, metrics
     open_paths = tuple(route.path for route in ROUTES if route.is_open)
-    return Guard(app, hosts=hosts, max_body=MAX_BODY, token=token, open_paths=open_paths)
+    return Guard(
+        app,
+        hosts=hosts,
+        max_body=MAX_BODY,
+        tokens=tokens,
+        origins=origins,
+        began=lambda: metrics.add("in_flight"),
+        finished=finished,
+        open_paths=open_paths,
+    )
 
 
 def _show(request: Request, problem: ProblemError) -> Response:

@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coterie.app.api.rating_log import RatingLog, known_ids, with_new_ratings
 from coterie.base.errors import CoterieError
 from coterie.data import Ratings
 from coterie.engine import LocalEngine
 from coterie.recommend.model_file import load_recommender
 from coterie.recommend.recommender import Recommender
 
+NEIGHBOURS = 100  # similar items per item in the table
+_MOST_ITEMS = 30_000  # of a table: its time grows with their square
 _TRIED_ITEMS = 20  # that are rated to try a new model
+
+
+class Neighbours:
+    """The most similar items of every item of a model file."""
+
+    def __init__(self, recommender: Recommender) -> None:
+        self._items = recommender.items_
+        self._ids = self._items.ids.tolist()
+        self._numbers, self._similarities = recommender.item_neighbours(NEIGHBOURS)
+
+    def of(self, item: Any, n: int) -> list[tuple[Any, float]] | None:
+        """Return the most similar items; None if the table does not have them."""
+        number = int(self._items.numbers([item])[0])
+        if number < 0 or n > min(NEIGHBOURS, len(self._ids) - 1):
+            return None
+        numbers = self._numbers[number, :n].tolist()
+        likeness = self._similarities[number, :n].tolist()
+        return [(self._ids[i], s) for i, s in zip(numbers, likeness, strict=True) if i >= 0]
 
 
 @dataclass(frozen=True)
@@ -29,11 +51,24 @@ class LoadedModel:
     recommender: Recommender
     loaded: datetime
     number: int = 1  # of the models that this server has loaded
+    digest: str = ""  # SHA-256 of the file
+    applied: int = 0  # ratings of the log that were added
+    neighbours: Neighbours | None = None  # None: not made yet
 
     @property
     def name(self) -> str:
         """The name of the estimator."""
         return type(self.recommender.model_).__name__
+
+    def similar_items(self, item: Any, n: int) -> list[tuple[Any, float]]:
+        """Return the most similar items: from the table, if it has them."""
+        found = None if self.neighbours is None else self.neighbours.of(item, n)
+        return self.recommender.similar_items(item, n) if found is None else found
+
+    @property
+    def version(self) -> str:
+        """What every answer names: the file by its hash, and how many ratings were added."""
+        return self.digest[:16] + (f"+{self.applied}" if self.applied else "")
 
 
 class ModelFile:
@@ -48,9 +83,13 @@ class ModelFile:
         The model file. It is read at once.
     engine : LocalEngine
         Where predictions run.
+    log : RatingLog, optional
+        New ratings, which are added to the model of the file.
     """
 
-    def __init__(self, path: str | os.PathLike[str], engine: LocalEngine) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], engine: LocalEngine, log: RatingLog | None = None
+    ) -> None:
         self.path = Path(path)
         self.engine = engine
         self.reloads = 0
@@ -58,8 +97,12 @@ class ModelFile:
         self.problem: str | None = None
         self._lock = threading.Lock()
         self._loads = 0
+        self.log = log
+        self.closing = False  # the server is about to end
         self._seen = _signature(self.path)
-        self.current = self._load()
+        self.current = self._base = self._load()
+        self._log_seen: object = None
+        self.add_new_ratings()
 
     def reload_if_replaced(self) -> bool:
         """Load the file again if it was replaced; return whether a new model answers now."""
@@ -76,16 +119,51 @@ class ModelFile:
                     self.failures += 1
                 return False
             self._seen = signature
-            self.current = loaded
+            self._base, self._log_seen = loaded, None
             self.reloads += 1
             self.problem = None
+        if not self.add_new_ratings():  # there are none
+            self.current = self._base
+        return True
+
+    def make_neighbours(self) -> None:
+        """Make the table of similar items, if it is missing; old answers stay right meanwhile.
+
+        New ratings do not change it: an item that the table does not have is answered without."""
+        base = self._base
+        if base.neighbours is not None or len(base.recommender.items_) > _MOST_ITEMS:
+            return
+        table = Neighbours(base.recommender)
+        with self._lock:
+            if self._base is base:
+                self._base = replace(base, neighbours=table)
+                self.current = replace(self.current, neighbours=table)
+
+    def add_new_ratings(self) -> bool:
+        """Add the ratings of the log, if it has changed; return whether a new model answers."""
+        with self._lock:
+            signature = None if self.log is None else self.log.signature
+            if self.log is None or signature is None or signature == self._log_seen:
+                return False
+            rows = self.log.read()
+            base = self._base
+            try:
+                made = with_new_ratings(base.recommender, rows) if rows else base.recommender
+            except (CoterieError, MemoryError) as error:
+                self._log_seen, self.problem = signature, f"{self.log.path}: {error}"
+                return False
+            self._log_seen = signature
+            self._loads += 1
+            self.current = replace(base, recommender=made, number=self._loads, applied=len(rows))
             return True
 
     def _load(self) -> LoadedModel:
         recommender = load_recommender(self.path).prepare_for_requests()
         _use_once(recommender, self.engine)
         self._loads += 1
-        return LoadedModel(recommender, datetime.now(UTC), self._loads)
+        with self.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return LoadedModel(recommender, datetime.now(UTC), self._loads, digest)
 
 
 def _signature(path: Path) -> tuple[int, int, int] | None:
@@ -101,6 +179,7 @@ def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
     if not len(recommender.users_) or not len(recommender.items_):
         return
     user, item = recommender.users_.ids[0], recommender.items_.ids[0]
+    _ = recommender.model_  # made when it is asked for
     recommender.recommend(user, 1, engine=engine)
     recommender.recommend(user, 1, order="rating", engine=engine)
     # Ids that are far apart are numbered in another way, which imports more packages.
@@ -111,14 +190,12 @@ def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
 
 
 def newcomer_ratings(
-    recommender: Recommender, items: Sequence[Any], ratings: Sequence[float]
+    recommender: Recommender, items: Sequence[Any], ratings: Sequence[float], user: Any = None
 ) -> Ratings:
-    """Return the ratings of somebody whom the model does not know."""
-    numbers = recommender.items_.numbers(items)
-    known = recommender.items_.ids[np.maximum(numbers, 0)].tolist()
-    # Ids as in the model, so that 7 and "7" are one item
-    same = [own if n >= 0 else item for own, n, item in zip(known, numbers, items, strict=True)]
-    return Ratings.from_arrays([_new_user_id(recommender)] * len(same), same, ratings)
+    """Return the ratings of a user; None is somebody whom the model does not know."""
+    same = known_ids(recommender.items_, items)
+    who = _new_user_id(recommender) if user is None else known_ids(recommender.users_, [user])[0]
+    return Ratings.from_arrays([who] * len(same), same, ratings)
 
 
 def _new_user_id(recommender: Recommender) -> Any:
@@ -133,7 +210,7 @@ def _new_user_id(recommender: Recommender) -> Any:
 
 
 class ReloadThread(threading.Thread):
-    """A thread that looks every second whether the model file was replaced."""
+    """A thread that looks every second whether the model file was replaced or ratings came."""
 
     def __init__(self, model_file: ModelFile, seconds: float = 1.0) -> None:
         super().__init__(name="model file", daemon=True)
@@ -143,8 +220,11 @@ class ReloadThread(threading.Thread):
 
     def run(self) -> None:
         """Look, wait, and repeat until `stop`."""
+        self._model_file.make_neighbours()
         while not self._stop_now.wait(self._seconds):
             self._model_file.reload_if_replaced()
+            self._model_file.add_new_ratings()
+            self._model_file.make_neighbours()
 
     def stop(self) -> None:
         """End the thread; waits for a load in progress."""

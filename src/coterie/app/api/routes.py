@@ -9,7 +9,9 @@ from pydantic import BaseModel
 
 from coterie.app.api import messages
 from coterie.app.api.metrics import CONTENT_TYPE, Metrics
-from coterie.app.api.model_file import ModelFile, newcomer_ratings
+from coterie.app.api.model_file import NEIGHBOURS, LoadedModel, ModelFile, newcomer_ratings
+from coterie.app.api.rating_log import NewRating, RatingLog
+from coterie.app.problem import ProblemError
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.version import __version__
@@ -18,6 +20,15 @@ from coterie.recommend.explanation import Explanation, group_labels
 from coterie.recommend.recommender import Recommender
 
 _FEW_PAIRS = 20
+
+
+class Answering(NamedTuple):
+    """What an answer is made from."""
+
+    model: LoadedModel
+    engine: LocalEngine
+    log: RatingLog | None
+    metrics: Metrics
 
 
 class UnknownIdError(InputError):
@@ -31,10 +42,9 @@ class Somebody(NamedTuple):
     user: Any
 
 
-def predictions(
-    recommender: Recommender, request: messages.PredictRequest, engine: LocalEngine
-) -> JsonObject:
+def predictions(context: Answering, request: messages.PredictRequest) -> JsonObject:
     """Answer /predict."""
+    recommender, engine = context.model.recommender, context.engine
     users = [pair.user for pair in request.pairs]
     items = [pair.item for pair in request.pairs]
     p = recommender.predict_proba(users, items, engine=engine)
@@ -51,15 +61,15 @@ def predictions(
     return {"predictions": rows, "values": recommender.values_.tolist()}
 
 
-def recommendations(
-    recommender: Recommender, request: messages.RecommendRequest, engine: LocalEngine
-) -> JsonObject:
+def recommendations(context: Answering, request: messages.RecommendRequest) -> JsonObject:
     """Answer /recommend."""
-    who = _somebody(recommender, request.user, request.ratings)
+    recommender, engine = context.model.recommender, context.engine
     # Without `order`, the library decides.
     order = {} if request.order is None else {"order": request.order}
+    who = _somebody(recommender, request.user, request.ratings)
+    users = [who.user] if request.users is None else request.users
     found = who.recommender.recommend(
-        who.user,
+        users,
         request.n,
         candidates=request.candidates,
         exclude=request.exclude or None,
@@ -72,17 +82,23 @@ def recommendations(
         *(request.candidates or ()),
         *request.exclude,
     ]
-    return {
-        "items": [{"item": item, "rating": rating} for item, _, rating in found],
-        "unseen": not _has_ratings(who),
-        "unknown_items": _unknown(recommender, named),
-    }
+    lists: list[JsonObject] = [
+        {
+            "items": [{"item": item, "rating": rating} for item, _, rating in best],
+            "unseen": not _has_ratings(Somebody(who.recommender, user)),
+        }
+        for user, best in zip(users, found, strict=True)
+    ]
+    unknown = {"unknown_items": _unknown(recommender, named)}
+    if request.users is None:
+        return lists[0] | unknown
+    named_lists = [{"user": user, **one} for user, one in zip(users, lists, strict=True)]
+    return {"lists": named_lists} | unknown
 
 
-def explanation(
-    recommender: Recommender, request: messages.ExplainRequest, engine: LocalEngine
-) -> JsonObject:
+def explanation(context: Answering, request: messages.ExplainRequest) -> JsonObject:
     """Answer /explain."""
+    recommender = context.model.recommender
     who = _somebody(recommender, request.user, request.ratings)
     if request.user is not None and not _has_ratings(who):
         raise UnknownIdError(
@@ -112,13 +128,12 @@ def explanation(
     return {"item": request.item, "rating": found.rating, "reasons": reasons, "words": words}
 
 
-def similar(
-    recommender: Recommender, request: messages.SimilarRequest, engine: LocalEngine
-) -> JsonObject:
+def similar(context: Answering, request: messages.SimilarRequest) -> JsonObject:
     """Answer /similar."""
+    recommender = context.model.recommender
     if not _rated(recommender, request.item):
         raise UnknownIdError(f"item {request.item!r} has no rating in this model")
-    found = recommender.similar_items(request.item, request.n)
+    found = context.model.similar_items(request.item, request.n)
     return {
         "item": request.item,
         "items": [{"item": item, "similarity": likeness} for item, likeness in found],
@@ -128,13 +143,33 @@ def similar(
 def _somebody(
     recommender: Recommender, user: Any, ratings: Sequence[messages.Rating] | None
 ) -> Somebody:
-    """Return whom a request is about; the ratings of an unknown user are added to a copy."""
+    """Return whom a request is about; further ratings are added to a copy."""
     if ratings is None:
         return Somebody(recommender, user)
     table = newcomer_ratings(
-        recommender, [rating.item for rating in ratings], [rating.rating for rating in ratings]
+        recommender,
+        [rating.item for rating in ratings],
+        [rating.rating for rating in ratings],
+        user,
     )
     return Somebody(recommender.only_newcomers(table), table.user_ids.tolist()[0])
+
+
+def new_ratings(context: Answering, request: messages.NewRatingsRequest) -> JsonObject:
+    """Answer /ratings: on the disk when this returns, in the model within a second."""
+    values = context.model.recommender.values_
+    rows = [NewRating(*one) for one in (row.model_dump().values() for row in request.ratings)]
+    outside = [row for row in rows if not values[0] <= row.rating <= values[-1]]
+    if outside:
+        raise InputError(
+            f"{outside[0].rating:g} is outside the ratings of this model, {values[0]:g} to "
+            f"{values[-1]:g}"
+        )
+    if context.log is None:
+        raise InputError("this server takes no ratings")
+    context.log.append(rows)
+    context.metrics.add("ratings_received_total", len(rows))
+    return {"accepted": len(rows)}
 
 
 def _unknown(recommender: Recommender, items: Sequence[Any]) -> list[Any]:
@@ -163,9 +198,12 @@ def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
     return {
         "status": "ok" if model_file.problem is None else "degraded",
         "model": current.name,
+        "model_hash": current.digest,
+        "model_version": current.version,
         "users": len(recommender.users_),
         "items": len(recommender.items_),
         "ratings": len(recommender.table_.users),
+        "ratings_applied": current.applied,
         "loaded": current.loaded.isoformat(timespec="seconds"),
         "reloads": model_file.reloads,
         "problem": model_file.problem,
@@ -173,9 +211,35 @@ def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
     }
 
 
+def live(model_file: ModelFile, metrics: Metrics) -> JsonObject:
+    """Answer /livez: the process answers."""
+    return {"status": "ok"}
+
+
+def ready(model_file: ModelFile, metrics: Metrics) -> JsonObject:
+    """Answer /readyz: there is a model, and the server is not about to end."""
+    if model_file.closing:
+        raise ProblemError(503, "the server is about to end")
+    return {"status": "ok"}
+
+
 def counters(model_file: ModelFile, metrics: Metrics) -> str:
     """Answer /metrics."""
     return metrics.text(model_file)
+
+
+def examples(recommender: Recommender) -> dict[str, JsonObject]:
+    """Return a request per route, with ids that the model has."""
+    user, item = recommender.users_.ids[:1].tolist(), recommender.items_.ids[:1].tolist()
+    pair = {"user": user[0] if user else 1, "item": item[0] if item else 1}
+    rated = {**pair, "rating": float(recommender.values_[-1])}
+    return {
+        "/predict": {"pairs": [pair]},
+        "/recommend": {"user": pair["user"], "n": 5},
+        "/explain": pair,
+        "/similar": {"item": pair["item"], "n": 5},
+        "/ratings": {"ratings": [rated]},
+    }
 
 
 class Route(NamedTuple):
@@ -187,21 +251,17 @@ class Route(NamedTuple):
     summary: str
     answer: Callable[..., JsonObject | str]
     request: type[BaseModel] | None
-    response: type[BaseModel] | None  # None: text
+    response: Any  # a model, several with |, or None: text
     statuses: tuple[int, ...] = ()  # besides 200
     is_quick: Callable[[Any], bool] = lambda asked: False  # whether it takes about a millisecond
     media_type: str = "application/json"
     is_open: bool = False  # needs no token
+    repeatable: bool = True  # the same request has the same answer and changes nothing
 
     @property
     def method(self) -> str:
         """The method of HTTP."""
         return "GET" if self.request is None else "POST"
-
-    @property
-    def example(self) -> JsonObject | None:
-        """A request to try the route with."""
-        return self.request.model_json_schema()["examples"][0] if self.request else None
 
 
 _REFUSED = (400, 413, 415, 422)
@@ -219,12 +279,13 @@ ROUTES = (
     ),
     Route(
         "/recommend",
-        "Recommend items to a user of the model, or to somebody with the given ratings.",
+        "Recommend items to a user of the model, to several users, or to somebody with the given "
+        "ratings.",
         recommendations,
         messages.RecommendRequest,
-        messages.RecommendResponse,
+        messages.RecommendResponse | messages.BatchResponse,
         _REFUSED,
-        is_quick=lambda asked: asked.ratings is None,
+        is_quick=lambda asked: asked.ratings is None and asked.users is None,
     ),
     Route(
         "/explain",
@@ -241,6 +302,29 @@ ROUTES = (
         messages.SimilarRequest,
         messages.SimilarResponse,
         _REFUSED_OR_UNKNOWN,
+        is_quick=lambda asked: asked.n <= NEIGHBOURS,
+    ),
+    Route(
+        "/ratings",
+        "Take new ratings. They are on the disk when the request is answered, and in the answers "
+        "of the server about a second later.",
+        new_ratings,
+        messages.NewRatingsRequest,
+        messages.NewRatingsResponse,
+        (*_REFUSED, 507),
+        repeatable=False,
+    ),
+    Route(
+        "/livez", "Return whether the process answers.", live, None, messages.Alive, is_open=True
+    ),
+    Route(
+        "/readyz",
+        "Return whether the server can take requests: 503 shortly before it ends.",
+        ready,
+        None,
+        messages.Alive,
+        (503,),
+        is_open=True,
     ),
     Route(
         "/health",

@@ -21,7 +21,7 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from coterie.app.page import filled, stylesheet
+from coterie.app.page import filled, static_text, stylesheet
 from coterie.app.problem import ProblemError
 from coterie.app.web import recommend_page
 from coterie.app.web.glossary import ATTACK_WORDS, CHOICES, GLOSSARY, LIMIT_MEANINGS, MEASURE_WORDS
@@ -62,7 +62,7 @@ class Pages:
             Route("/state", self._state),
             page_route("/style.css", _style),
             page_route("/app.js", _script),
-            page_route("/sign-in.js", lambda request: _javascript(_static("sign_in.js"))),
+            page_route("/sign-in.js", lambda request: _javascript(static_text("sign_in.js"))),
         ]
 
     def render(self, step: str, **more: Any) -> str:
@@ -201,12 +201,7 @@ def _style(request: Request) -> Response:
 
 def _script(request: Request) -> Response:
     hover = resources.files("coterie.report") / "templates" / "hover.js"
-    return _javascript(hover.read_text(encoding="utf-8") + _static("app.js"))
-
-
-def _static(name: str) -> str:
-    path = resources.files("coterie.app") / "static" / name
-    return path.read_text(encoding="utf-8")
+    return _javascript(hover.read_text(encoding="utf-8") + static_text("app.js"))
 
 
 def _javascript(text: str) -> Response:
