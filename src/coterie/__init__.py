@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from coterie.data import Ratings as Ratings
     from coterie.data import datasets as datasets
     from coterie.data import generators as generators
+    from coterie.data.layers import LayeredGraph as LayeredGraph
+    from coterie.data.layers import read_layers as read_layers
     from coterie.data.node_table import NodeTable as NodeTable
     from coterie.data.node_table import read_attributes as read_attributes
     from coterie.data.node_table import read_features as read_features
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from coterie.models.hard.block_model import BlockModel as BlockModel
     from coterie.models.hard.description.comparison import compare_models as compare_models
     from coterie.models.hard.k_means import GeneralizedKMeans as GeneralizedKMeans
+    from coterie.models.hard.layered import LayeredBlockModel as LayeredBlockModel
     from coterie.models.soft.mmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
     from coterie.recommend import metrics as metrics
@@ -88,6 +91,8 @@ _MODULES = {
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
+    "LayeredBlockModel": "coterie.models.hard.layered",
+    "LayeredGraph": "coterie.data.layers",
     "Ledger": "coterie.anonymize.ledger",
     "LedgerRefusal": "coterie.base.errors",
     "LocalEngine": "coterie.engine",
@@ -109,6 +114,7 @@ _MODULES = {
     "read_bipartite": "coterie.data.readers",
     "read_features": "coterie.data.node_table",
     "read_graph": "coterie.data.readers",
+    "read_layers": "coterie.data.layers",
     "read_ratings": "coterie.data.readers",
     "write_graph": "coterie.data.writers",
     "write_ratings": "coterie.data.writers",
@@ -132,6 +138,7 @@ _RENAMED = {
 _RENDERERS = {
     renderers.CLUSTER_PLOT: ("coterie.report.cluster_report", "draw"),
     renderers.CLUSTER_REPORT: ("coterie.report.cluster_report", "render"),
+    renderers.PAGE_FILE: ("coterie.report.pdf", "write_page"),
     renderers.NOTEBOOK: ("coterie.report.notebook", "fragment"),
     renderers.RELEASE: ("coterie.report.release_report", "render"),
 }

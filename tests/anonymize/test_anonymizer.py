@@ -250,3 +250,13 @@ def test_a_damaged_ledger_stops_a_release_before_any_work(
     monkeypatch.setattr("coterie.anonymize.release_run.measure", None)  # not called
     with pytest.raises(LedgerRefusal, match="damaged"):
         Anonymizer(4, dataset="people").release(graph, labels=labels, ledger=ledger)
+
+
+def test_a_star_is_refused_with_a_reason_before_any_work() -> None:
+    star = Graph.from_edges(np.zeros(5000, int), np.arange(1, 5001))
+    release = Anonymizer().release(star)
+    assert release.refused and release.graph is None
+    assert release.reasons == [
+        "5,000 of 5,000 connections end at one person: a release cannot hide this person and keep "
+        "the network"
+    ]

@@ -27,7 +27,16 @@ def ledger(tmp_path: Path) -> Ledger:
 def test_sketch_of_0_1_draws_the_same_graphs(epsilon: str) -> None:
     sketch = ct.load_sketch(FILES / f"staff-{epsilon}.sketch")
     for seed, expected in zip((0, 3), DRAWS[epsilon], strict=True):
-        assert np.stack(sketch.draw(rng=seed).edges(), axis=1).tolist() == expected
+        assert np.stack(sketch.draw(rng=seed, point=True).edges(), axis=1).tolist() == expected
+
+
+def test_sketch_of_0_1_has_intervals_for_what_it_asked() -> None:
+    sketch = ct.load_sketch(FILES / "staff-1.sketch")
+    found = sketch.interval("edges")
+    assert found.low <= found.value <= found.high
+    with pytest.raises(ct.InputError, match="no interval for 'mean_clustering'"):
+        sketch.interval("mean_clustering")
+    assert sketch.draw(rng=0).n_nodes == sketch.answers_.n_nodes
 
 
 def test_ledger_of_0_1_is_read(ledger: Ledger) -> None:

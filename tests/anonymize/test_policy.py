@@ -42,6 +42,7 @@ def test_an_attack_that_finds_too_many_people_refuses_the_release() -> None:
             "edges named with 90 % certainty, degrees known",
         ),
         (Policy(), {"named": 0.03}, "edges named with 90 % certainty, degrees known"),
+        (Policy(), {"named": 0.6, "excess": 0.01}, "edges named in all"),
         (Policy(edge_inference=0.2), {"inference": 0.3}, "edge inference"),
         (Policy(), {"found": 40}, "people found, 200 known"),
     ],
@@ -109,6 +110,27 @@ def test_attack_limits_allow_luck_and_a_margin() -> None:
 def test_people_recognised_beyond_luck_are_noticed() -> None:
     """Eighty people beyond luck passed a limit of 1 % of an unprotected copy."""
     assert _exceeded(Policy(), found=4) == ["people found, 200 known"]
+
+
+def test_what_can_be_concluded_in_all_must_be_accepted() -> None:
+    """Three cliques: 98.6 % of all connections follow from block and degree."""
+    risk = make_risk(named=0.986, excess=0.013)
+    (reason,) = Policy().check(risk, 1).reasons
+    assert "concludes 98.6 % of all connections" in reason
+    assert "`accepted_inference=0.99`" in reason
+    accepted = Policy(accepted_inference=0.99).check(risk, 1)
+    assert not accepted.refused
+    assert [limit.name for limit in accepted.weaker] == ["accepted_inference"]
+
+
+def test_a_release_that_keeps_too_little_is_refused_if_the_policy_says_so() -> None:
+    class Useless:
+        kept_share = 0.3
+
+    assert not Policy().check(make_risk(), 1, None, Useless()).refused
+    (reason,) = Policy(min_utility=0.5).check(make_risk(), 1, None, Useless()).reasons
+    assert "30 % of the properties are preserved, the policy requires 50 %" in reason
+    assert Policy(min_utility=0.5).weaker() == []
 
 
 def test_the_hits_of_several_draws_are_judged_together() -> None:

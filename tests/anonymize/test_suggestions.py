@@ -131,13 +131,13 @@ def test_advice_after_a_refusal_says_what_was_tried(
     trials: dict[Change, Trial] = {}
 
     def watched(
-        space: SearchSpace | None, attempt: Callable[[Change], Trial], callback: Callback
+        space: SearchSpace | None, attempt: Callable[[Change], Trial], callback: Callback, most: int
     ) -> list[str]:
         def watch(change: Change) -> Trial:
             trials[change] = attempt(change)
             return trials[change]
 
-        return suggest(space, watch, callback)
+        return suggest(space, watch, callback, most)
 
     monkeypatch.setenv("COTERIE_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(anonymizer_module, "suggest", watched)

@@ -58,9 +58,9 @@ def test_a_sketch_that_is_not_usable(sketch: Path, tmp_path: Path, damage: str) 
     elif damage == "edited":
         broken.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
     elif damage == "newer":
-        assert b'\\"format\\": 1' in content or b'\\"format\\":1' in content
-        newer = content.replace(b'\\"format\\": 1', b'\\"format\\": 9')
-        broken.write_bytes(newer.replace(b'\\"format\\":1', b'\\"format\\":9'))
+        assert b'\\"format\\": 2' in content or b'\\"format\\":2' in content
+        newer = content.replace(b'\\"format\\": 2', b'\\"format\\": 9')
+        broken.write_bytes(newer.replace(b'\\"format\\":2', b'\\"format\\":9'))
     done = coterie("draw", broken, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "broken.sketch" in done.stderr

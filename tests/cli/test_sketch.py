@@ -66,6 +66,17 @@ def test_sketch_then_show_then_the_cap(folder: Path) -> None:
     assert not (folder / "h.sketch").exists()
 
 
+def test_intervals_are_printed_and_in_the_json(folder: Path) -> None:
+    made = json.loads(sketch("--json", "--for", "degrees").stdout)
+    found = made["figures"]["edges"]
+    assert set(found) == {"value", "low", "high"} and found["low"] <= found["high"]
+    shown = run("sketch", "--show", "g.sketch")
+    assert "95 % interval" in shown.stdout and "mean clustering" in shown.stdout
+    assert json.loads(run("sketch", "--show", "g.sketch", "--json").stdout)["figures"]
+    unknown = sketch("--for", "fame", out="h.sketch")
+    assert unknown.returncode == 2
+
+
 def test_a_sketch_after_a_measured_release_says_what_it_means(folder: Path) -> None:
     ledger = Ledger(folder / "state")
     ledger.begin("staff", kind="release", graphs=2, details={})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 from coterie.report.charts import (
     Axis,
     Gauge,
+    Grouping,
     Reference,
     Series,
+    alluvial,
     bars,
     block_graph,
     gauges,
@@ -27,8 +30,8 @@ from coterie.report.charts import (
     xy,
 )
 from coterie.report.charts.drawing import WIDTH, template, text_width
+from coterie.report.charts.layout import place_blocks
 from coterie.report.charts.scales import Scale
-from coterie.report.network_layout import place_blocks
 
 finite = st.floats(-1e12, 1e12, allow_nan=False)
 anything = st.floats(allow_nan=True, allow_infinity=True)
@@ -296,3 +299,27 @@ def test_colours_have_contrast_in_light_dark_and_print() -> None:
                 assert _contrast(colours[word], colours[ground]) >= 4.5, (word, ground)
             for mark in (f"s{i}" for i in range(7)):
                 assert _contrast(colours[mark], colours[ground]) >= 3, (mark, ground)
+
+
+def test_an_alluvial_chart_counts_what_goes_from_group_to_group() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, 3, 200), rng.integers(0, 30, 200)
+    chart = alluvial([Grouping("a", first, "club"), Grouping("b", second)], description="d")
+    counted = Counter(zip((f"club {x}" for x in first), map(str, second), strict=True))
+    kept = {name for name, _ in Counter(second.tolist()).most_common(13)}
+    rows = {(row[0], row[1]): row[2] for row in chart.table.rows}
+    assert sum(rows.values()) == 200
+    joined = [key for key in rows if str(key[1]).endswith("others")]
+    assert joined and all(key[1] == "17 others" for key in joined)
+    for key, number in rows.items():
+        if key not in joined:
+            assert counted[key] == number and int(str(key[1])) in kept | set(second.tolist())
+    assert len({key[1] for key in rows}) == 14
+    bars = re.findall(r'y="([\d.]+)" width="11" height="([\d.]+)"', chart.svg)
+    height = float(re.findall(r'viewBox="0 0 440 (\d+)"', chart.svg)[0])
+    assert len(bars) == 3 + 14 and all(float(y) + float(tall) <= height for y, tall in bars)
+
+
+def test_an_alluvial_chart_of_nothing_is_empty() -> None:
+    nothing = alluvial([Grouping("a", []), Grouping("b", [])], description="d")
+    assert "no data" in nothing.svg and nothing.table.rows == []

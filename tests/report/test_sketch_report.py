@@ -13,18 +13,18 @@ from tests.support import fitted_stand_ins as stand_ins
 from coterie.anonymize.private.ladder import Ladder
 from coterie.anonymize.private.ladder import draw as draw_from_ladder
 from coterie.anonymize.private.noise import discrete_laplace
+from coterie.anonymize.private.noise_laws import (
+    LadderLaw,
+    ladder_half_width,
+    laplace_error,
+    laplace_half_width,
+)
+from coterie.anonymize.private.posterior import Interval, intervals
 from coterie.anonymize.private.sketch_file import read_answers, to_bytes
 from coterie.anonymize.utility.communities import modularity
 from coterie.anonymize.utility.measures import measure
 from coterie.data import Graph
-from coterie.report.sketch_accuracy import (
-    answer_noise,
-    block_modularity,
-    ladder_error,
-    ladder_errors,
-    laplace_error,
-    reliance,
-)
+from coterie.report.sketch_accuracy import answer_noise, reliance
 from coterie.report.sketch_report import render
 
 
@@ -56,11 +56,10 @@ def test_expected_ladder_error_is_that_of_its_law() -> None:
     values = range(-20_000, 20_001)
     weights = np.array([np.exp(-0.25 * ladder.rung(x)) for x in values])
     distance = np.abs(np.array(values) - 100)
-    assert ladder_error(ladder, epsilon) == pytest.approx(
-        float((weights * distance).sum() / weights.sum()), rel=1e-9
-    )
+    law = LadderLaw.of(ladder.width, ladder.step, float(epsilon))
+    assert law.error() == pytest.approx(float((weights * distance).sum() / weights.sum()), rel=1e-9)
     sampled = np.array([abs(draw_from_ladder(ladder, epsilon) - 100) for _ in range(3000)])
-    assert abs(sampled.mean() - ladder_error(ladder, epsilon)) < 5 * sampled.std() / 54
+    assert abs(sampled.mean() - law.error()) < 5 * sampled.std() / 54
 
 
 def test_guarantee_is_stated_in_words_and_numbers(page: str) -> None:
@@ -73,7 +72,7 @@ def test_guarantee_is_stated_in_words_and_numbers(page: str) -> None:
 
 def test_every_answer_is_listed_with_its_share_and_error(cliques: Graph, page: str) -> None:
     answers = stand_ins.sketch(cliques)
-    rows = answer_noise(answers, ladder_errors(answers, cliques))
+    rows = answer_noise(answers)
     assert sum(row.share for row in rows) == 1
     assert [row.share for row in rows] == list(answers.shares.parts())
     edges = rows[0]
@@ -86,7 +85,7 @@ def test_every_answer_is_listed_with_its_share_and_error(cliques: Graph, page: s
 
 def test_a_larger_epsilon_means_smaller_errors(cliques: Graph) -> None:
     low, high = (
-        answer_noise(each, ladder_errors(each, cliques))
+        answer_noise(each)
         for each in (stand_ins.sketch(cliques, "0.5"), stand_ins.sketch(cliques, "2"))
     )
     assert all(b.error < a.error for a, b in zip(low, high, strict=True))
@@ -94,8 +93,9 @@ def test_a_larger_epsilon_means_smaller_errors(cliques: Graph) -> None:
 
 def test_modularity_of_the_blocks_needs_no_original(cliques: Graph) -> None:
     answers = stand_ins.sketch(cliques)
-    found = block_modularity(answers)
-    assert found == pytest.approx(modularity(cliques, answers.labels), abs=0.05)
+    found = intervals(answers)["modularity"]
+    assert found.low <= modularity(cliques, answers.labels) <= found.high
+    assert found.value == pytest.approx(modularity(cliques, answers.labels), abs=0.05)
 
 
 def test_recipients_are_told_what_to_rely_on(cliques: Graph) -> None:
@@ -103,7 +103,7 @@ def test_recipients_are_told_what_to_rely_on(cliques: Graph) -> None:
     dense, sparse = (
         {
             row.property: row.verdict
-            for row in reliance(answers, ladder_errors(answers, graph), [measure(graph)])
+            for row in reliance(answers, intervals(answers), [measure(graph)])
         }
         for graph, answers in (
             (cliques, stand_ins.sketch(cliques, "4")),
@@ -118,6 +118,35 @@ def test_recipients_are_told_what_to_rely_on(cliques: Graph) -> None:
     assert sparse["large communities"] == "no"
     assert sparse["who belongs to which community"] == "no"
     assert dense["a single friendship"] == sparse["a single friendship"] == "no"
+
+
+def test_half_widths_are_those_of_the_laws() -> None:
+    for scale in (0.3, 3.0, 50.0):
+        z = np.arange(-3000, 3001)
+        law = np.exp(-np.abs(z) / scale)
+        k = laplace_half_width(scale)
+        inside = law[np.abs(z) <= k].sum() / law.sum()
+        assert inside >= 0.95 and (k == 0 or law[np.abs(z) < k].sum() / law.sum() < 0.95)
+    ladder = Ladder(0, 3, 2)
+    x = np.arange(-20_000, 20_001)
+    weights = np.array([np.exp(-0.25 * ladder.rung(value)) for value in x.tolist()])
+    half = ladder_half_width([LadderLaw.of(3, 2, 0.5)])
+    found = weights[np.abs(x) <= half].sum() / weights.sum()
+    assert found == pytest.approx(0.95, abs=0.005)
+
+
+def test_reliability_follows_from_the_interval_and_from_what_was_drawn(cliques: Graph) -> None:
+    """A noisy answer that is too high does not look more reliable: its lower end counts."""
+    answers = stand_ins.sketch(cliques, "4")
+    figures = intervals(answers)
+    wide = Interval(56_000.0, 4_000.0, 108_000.0)
+    rows = reliance(answers, {**figures, "triangles": wide}, [])
+    verdicts = {row.property: (row.verdict, row.reason) for row in rows}
+    assert verdicts["triangles, global clustering"][0] == "no"
+    assert "4,000 to 108,000" in verdicts["triangles, global clustering"][1]
+    missed = reliance(answers, figures, [], [1])
+    row = next(row for row in missed if row.property.startswith("triangles"))
+    assert row.verdict == "no" and "1 of 1 drawn networks are outside" in row.reason
 
 
 def test_report_needs_the_file_of_the_sketch_and_nothing_else(

@@ -28,7 +28,7 @@ from coterie.anonymize.output.public_summary import (
 from coterie.anonymize.policy import Limit
 from coterie.anonymize.private import exact_counts, public_rules
 from coterie.anonymize.private.answers import SketchAnswers, square_of
-from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES
+from coterie.anonymize.private.budget import DAMPING_DEGREES, HIGHEST_DEGREES, SHARES
 from coterie.anonymize.risk.assessment import PublicationLevel
 from coterie.anonymize.utility.community_utility import PublicCommunities
 from coterie.anonymize.utility.measures import ScalarMeasures
@@ -227,7 +227,7 @@ def sketch(graph: Graph, epsilon: str = "1", rng: int = 0) -> SketchAnswers:
     edges = int(noisy(exact_counts.edge_count(graph), 1, SHARES.edge_count)[0])
     degrees = noisy(exact_counts.degrees(graph), 2, SHARES.degrees)
     length = public_rules.n_degree_counts(n, degrees)
-    most = public_rules.n_largest_degrees(n, exact_epsilon)
+    most = public_rules.n_largest_degrees(n, exact_epsilon, SHARES)
     thresholds = public_rules.bin_thresholds(degrees)
     k, bins = public_rules.n_blocks(n, exact_epsilon, edges), len(thresholds) + 1
     labels = (np.arange(n) * k // n).astype(np.int32)
@@ -248,6 +248,10 @@ def sketch(graph: Graph, epsilon: str = "1", rng: int = 0) -> SketchAnswers:
         triangles=exact_counts.triangle_ladder(graph, at_node, 0).value,
         clustering_sums=tuple(
             exact_counts.clustering_ladder(graph, at_node, d, 0).value for d in DAMPING_DEGREES
+        ),
+        capped_sums=tuple(
+            int(noisy(exact_counts.capped_clustering(graph, highest, 2), 20, share)[0])
+            for highest, share in zip(HIGHEST_DEGREES, SHARES.capped_sums, strict=True)
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -18,9 +19,16 @@ from coterie.anonymize.features.weights import check_weights
 from coterie.anonymize.ledger import Ledger, check_dataset_name
 from coterie.anonymize.output.public_summary import PublicSummary
 from coterie.anonymize.output.release import Release
-from coterie.anonymize.policy import Policy, PolicyDecision
+from coterie.anonymize.policy import ACKNOWLEDGED, Policy, PolicyDecision
 from coterie.anonymize.release_run import Input, RecordedRun, ReleaseRun, number_of_blocks
-from coterie.anonymize.settings_search import Change, Trial, search_space, suggest
+from coterie.anonymize.settings_search import (
+    ALTERNATIVE,
+    MAX_TRIALS,
+    Change,
+    Trial,
+    search_space,
+    suggest,
+)
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState
@@ -29,6 +37,8 @@ from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
 
+_TRIAL_SECONDS = 30.0  # for trials of other parameters after a refusal, by the time of the first
+_HUB_SHARE = 0.5  # of all connections; with more at one person, little else is left to publish
 OBJECTIVES = ("simple", "directed", "weighted", "bipartite")
 
 
@@ -192,6 +202,7 @@ class Anonymizer(Estimator):
         sides = self._check(graph, attributes, sides)
         given = Input(Network(graph, attributes), skeleton_of(graph), sides, labels)
         recorded = RecordedRun(ledger or Ledger(), self.dataset)
+        started = time.process_time()
         with running_engine(engine) as running, recorded:
             used_up = self._too_many_releases(recorded.earlier)
             impossible = used_up or self._impossible(given.skeleton)
@@ -201,7 +212,8 @@ class Anonymizer(Estimator):
                 run = ReleaseRun(self, given, running, callback, recorded)
                 release = run.run(self._entropy)
             if release.refused and suggest and labels is None and not used_up:
-                found = self._suggestions(given, running, callback)
+                used = time.process_time() - started
+                found = self._suggestions(given, running, callback, release.decision, used)
                 release = release._with_suggestions(found)
             return release
 
@@ -294,6 +306,12 @@ class Anonymizer(Estimator):
             return [
                 f"{k} blocks of at least {least} people need {k * least} people, the graph has {n}"
             ]
+        largest = int(graph.degrees.max())
+        if largest >= _HUB_SHARE * graph.n_edges and n > 2 * least and self.objective == "simple":
+            return [
+                f"{largest:,} of {graph.n_edges:,} connections end at one person: a release cannot "
+                "hide this person and keep the network"
+            ]
         policy, density = self.policy or Policy(), 2 * graph.n_edges / (n * (n - 1))
         if policy.edge_share <= 0 and density >= policy.edge_probability:
             # The density of some cell is at least the mean. Counting the 4-cliques of a complete
@@ -322,8 +340,23 @@ class Anonymizer(Estimator):
         decision = PolicyDecision(reasons=reasons, weaker=(self.policy or Policy()).weaker())
         return Release([], None, None, decision, [], summary)
 
-    def _suggestions(self, given: Input, engine: Engine, callback: Callback) -> list[str]:
-        """Look for the parameters that would pass and keep most of the original."""
+    def _suggestions(
+        self,
+        given: Input,
+        engine: Engine,
+        callback: Callback,
+        refused: PolicyDecision,
+        seconds: float,
+    ) -> list[str]:
+        """Look for the parameters that would pass and keep most of the original.
+
+        There is nothing to try if the owner must accept something, or if one release takes long:
+        `seconds` are the CPU seconds of the refused one.
+        """
+        exceeded = {limit.name for limit in refused.limits if not limit.holds}
+        if exceeded == {ACKNOWLEDGED}:
+            return [ALTERNATIVE]
+        most = min(MAX_TRIALS, int(_TRIAL_SECONDS / max(seconds, 0.1)))
 
         def attempt(change: Change) -> Trial:
             parameters = {
@@ -349,7 +382,10 @@ class Anonymizer(Estimator):
             min_class_size=self.min_class_size,
             max_edge_probability=self.max_edge_probability,
         )
-        return suggest(space, attempt, callback)
+        if not most:
+            slow = f"nothing else was tried, because one release takes {seconds:.0f} CPU s"
+            return [slow, ALTERNATIVE]
+        return suggest(space, attempt, callback, most)
 
 
 def require_name(dataset: str | None, policy: Policy | None) -> None:

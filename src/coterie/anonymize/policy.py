@@ -17,11 +17,13 @@ from coterie.anonymize.features.sensitive_columns import SensitiveRisk
 from coterie.anonymize.figures import NOT_IN_JSON, Figure, Private
 from coterie.anonymize.risk.assessment import Risk
 from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
+from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.errors import InputError
 
 # People guessed right beyond the expected number that luck explains, in standard deviations: luck
 # exceeds it once in about 700 attacks.
 LIKELY_DEVIATIONS = 3.0
+ACKNOWLEDGED = "edges named in all"  # the limit that an owner raises to accept what it says
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,6 +155,10 @@ class Policy:
         degrees names with the certainty `edge_probability`, and would not name if they had been
         left out of the data. The upper end of a 95 % interval counts. If left-out edges were not
         examined, the limit applies to all edges that are named.
+    accepted_inference : float, default=0.5
+        A2: share of all edges that the same attacker may name, whether or not they are in the data.
+        Connections that follow from block and degree are no secret of the release, but they can
+        be concluded: above this share the owner must accept it by a higher value.
     edge_inference : float, default=1.0
         A3: maximum advantage in recognising edges that the model was fitted to over edges that it
         never saw, from 0 to 1. The default only reports it.
@@ -167,6 +173,8 @@ class Policy:
     sensitive_distance : float, default=0.4
         Maximum distance between the values of a sensitive column in a class and in the whole
         network, from 0 to 1 (t-closeness).
+    min_utility : float, default=0.0
+        Minimum share of the judged properties that the release must preserve.
 
     See Also
     --------
@@ -199,6 +207,10 @@ class Policy:
     sensitive_distance: float = _limit(
         0.4, "distance of sensitive values in a class from everybody's"
     )
+    accepted_inference: float = _limit(
+        0.5, "share of the edges that can be concluded and is accepted by the owner"
+    )
+    min_utility: float = 0.0  # the same
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Policy:
@@ -283,7 +295,11 @@ class Policy:
         return cls(**given)
 
     def check(
-        self, risk: Risk, releases: int, features: FeatureResults | None = None
+        self,
+        risk: Risk,
+        releases: int,
+        features: FeatureResults | None = None,
+        utility: Utility | None = None,
     ) -> PolicyDecision:
         """Compare the risk of a release with every limit.
 
@@ -295,6 +311,8 @@ class Policy:
             Number of graphs published from the same original, including this release.
         features : FeatureResults, optional
             What was measured of attributes, directions and weights, as in ``Release.features``.
+        utility : Utility, optional
+            How similar the release is to the original, as in ``Release.utility``.
 
         Returns
         -------
@@ -305,6 +323,7 @@ class Policy:
             self._class_limit(risk.class_size.smallest),
             *self._cell_limits(risk.disclosed_edges),
             self._known_degrees_limit(risk.disclosed_edges.known_degrees),
+            self._inferred_edges_limit(risk.disclosed_edges.known_degrees),
         ]
         inference = None if risk.edge_inference is None else risk.edge_inference.risk
         if inference is not None and self.edge_inference < 1:
@@ -315,6 +334,8 @@ class Policy:
                 limits += self._sensitive_limits(sensitive)
             limits += [self._full_knowledge_limit(attack) for attack in features.attacks]
         limits += self._release_limits(releases)
+        if utility is not None and self.min_utility > 0:
+            limits.append(self._utility_limit(utility))
         reasons = [limit.reason for limit in limits if not limit.holds]
         return PolicyDecision(limits, reasons, self.weaker())
 
@@ -432,6 +453,32 @@ class Policy:
             which=which,
         )
 
+    def _inferred_edges_limit(self, known: DegreeDisclosure) -> Limit:
+        """Limit all that can be concluded from blocks and degrees, whatever the data contain."""
+        certainty, share = f"{100 * self.edge_probability:g} %", known.named
+        return Limit.compare(
+            figures.ALL_NAMED_EDGES,
+            ACKNOWLEDGED,
+            (share, self.accepted_inference),
+            "A2: somebody who knows everyone's block and exact number of neighbours concludes "
+            f"{100 * share:.1f} % of all connections with {certainty} certainty; if you accept "
+            f"that, set `accepted_inference={math.ceil(100 * share) / 100:g}` "
+            f"{_allowed(self.accepted_inference)}",
+            note="most of the edges named in all can be named also if they were left out of the "
+            "data, because people of these blocks and degrees are connected that often"
+            if share > 0
+            else "",
+        )
+
+    def _utility_limit(self, utility: Utility) -> Limit:
+        return Limit.compare(
+            figures.KEPT_PROPERTIES,
+            "properties preserved",
+            (utility.kept_share, self.min_utility),
+            f"usefulness: {100 * utility.kept_share:.0f} % of the properties are preserved, the "
+            f"policy requires {100 * self.min_utility:g} %",
+        )
+
     def _inference_limit(self, inference: float) -> Limit:
         return Limit.compare(
             figures.EDGE_INFERENCE,
@@ -518,21 +565,9 @@ class Policy:
 
 
 def figures_without_limit(risk: Risk, decision: PolicyDecision) -> list[Limit]:
-    """Return what reports show for information: all edges named, and A3 if it has no limit."""
+    """Return what reports show for information: A3 if it has no limit."""
     shown = []
-    known, inference = risk.disclosed_edges.known_degrees, risk.edge_inference
-    if known.control is not None:
-        shown.append(
-            Limit.compare(
-                figures.NAMED_EDGES,
-                "edges named in all",
-                (known.named, None),
-                "",
-                note="for information: most can be named also if they were left out of the data, "
-                "because people of these blocks and degrees are connected that often",
-                which="in all, all degrees known",
-            )
-        )
+    inference = risk.edge_inference
     limited = {limit.name for limit in decision.limits}
     if inference is not None and inference.risk is not None and "edge inference" not in limited:
         shown.append(

@@ -225,7 +225,8 @@ class ReleaseRun:
 
         # A copy, so that each call leaves the same edges out.
         rng, certainty = deepcopy(self.inference_rng), self.policy.edge_probability
-        return leave_edges_out(self.graph, classes, rng, certainty=certainty)
+        allowed = self.policy.known_degrees_share
+        return leave_edges_out(self.graph, classes, rng, certainty=certainty, allowed=allowed)
 
     def fit(self, blocks: BlockSettings) -> ReleaseModel:
         """Fit the model that graphs are drawn from."""
@@ -277,7 +278,7 @@ class ReleaseRun:
     def decide(self, made: Attempt) -> PolicyDecision:
         """Let the policy decide, and record a refusal."""
         releases = self.recorded.earlier + self.settings.draws
-        decision = self.policy.check(made.risk, releases, made.features)
+        decision = self.policy.check(made.risk, releases, made.features, made.utility)
         self.recorded.decided(refused=decision.refused)
         return decision
 

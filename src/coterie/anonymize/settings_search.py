@@ -248,7 +248,10 @@ def search_space(
 
 
 def suggest(
-    space: SearchSpace | None, attempt: Callable[[Change], Trial], callback: Callback
+    space: SearchSpace | None,
+    attempt: Callable[[Change], Trial],
+    callback: Callback,
+    most: int = MAX_TRIALS,
 ) -> list[str]:
     """Try changes and describe the one that passes and keeps most; name the alternative too.
 
@@ -263,7 +266,7 @@ def suggest(
 
     search = SettingsSearch(announced)
     if space is not None:
-        search.run(_changes(space, search.passes), most=MAX_TRIALS)
+        search.run(_changes(space, search.passes), most=most)
     if search.best is not None:
         n = len(search.accepted)
         more = f"; of {n} settings that pass it keeps most" if n > 1 else ""

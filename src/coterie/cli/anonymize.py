@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ def run(
     min_class_size: int = 10,
     max_edge_probability: float = 0.85,
     policy: Path | None = None,
+    accept_inference: float | None = None,
+    min_utility: float | None = None,
     force: bool = False,
     overwrite: bool = False,
     research_truth: Path | None = None,
@@ -61,7 +64,11 @@ def run(
     from coterie.anonymize.output.release_folder import plan_folders
     from coterie.anonymize.policy import Policy
 
-    limits = None if policy is None else Policy.from_file(policy)
+    limits = Policy() if policy is None else Policy.from_file(policy)
+    if accept_inference is not None:
+        limits = replace(limits, accepted_inference=accept_inference)
+    if min_utility is not None:
+        limits = replace(limits, min_utility=min_utility)
     require_name(dataset, limits)
     if dataset is None:
         dataset = dataset_name_of(graph)
@@ -104,6 +111,7 @@ def run(
         result = release_json(
             release.decision, suggestions, release.utility, release.risk, release.features
         )
+        result["reasons"] = [spell_options(text) for text in release.reasons]
         if written:
             release.write(
                 out,
@@ -128,6 +136,8 @@ def _print_release(
     session: Session, release: Release, out: Path, private: Path, research_truth: Path | None
 ) -> None:
     """Print what was written, what is not preserved, and the two tables."""
+    from coterie.anonymize.figures import WORTH_SHARE
+
     if release.refused:
         session.say(
             "FORCED: the privacy policy refuses this release: " + "; ".join(release.reasons),
@@ -139,9 +149,11 @@ def _print_release(
     if research_truth is not None:
         session.say(f"{research_truth} says who is who: never publish it, and delete it when done")
     if release.utility is not None:
-        for what in release.utility.not_kept:
-            session.say(f"not preserved: {what}")
         utility = release.utility
+        if utility.not_kept:
+            session.say(f"not preserved: {'; '.join(utility.not_kept)}")
+        worthless = utility.kept_share < WORTH_SHARE
+        session.say(f"usefulness: {utility.verdict}", important=worthless)
         show_measures(session, utility.original, utility.published, utility.degree_ks)
     if release.features is not None:
         for what in release.features.not_kept():
@@ -153,8 +165,25 @@ def _print_release(
     for limit in release.decision.limits:
         if limit.note:
             session.show(limit.note)
+    session.show(_summary_line(release))
     session.show(f"to publish: {out}")
     session.show(f"private, keep it and never publish it: {private}")
+
+
+def _summary_line(release: Release) -> str:
+    """Return the verdict in one line: what the worst attack finds, and what is kept."""
+    decision = "FORCED" if release.refused else "RELEASED"
+    if release.owner_summary is None or release.utility is None:
+        return decision
+    attacks = [a for a in release.owner_summary.attacks if a.expected is not None and a.has_power]
+    found = "no attack has power on this network"
+    if attacks:
+        worst = max(attacks, key=lambda attack: attack.found)
+        found = (
+            f"the strongest attack ({worst.label}) guesses {worst.found:,} of "
+            f"{release.owner_summary.nodes:,} people right, luck alone {worst.expected:.0f}"
+        )
+    return f"{decision}: {found}; {100 * release.utility.kept_share:.0f} % of the properties kept"
 
 
 def _limit_row(limit: Limit) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit, write_page
+from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit
+from coterie.cli.layers import cluster_layers
+from coterie.cli.options import option_name
 from coterie.cli.reading import ANYTHING, load_data, parse_blocks, refuse_report_of_shards
 from coterie.cli.session import Session, command, spell_options
 
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from coterie.data.foreign import TableColumns
+    from coterie.models.agreement import KnownLabels
     from coterie.models.hard.clustering import HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.description.sampling import PosteriorSamples
     from coterie.models.hard.graph_results import ClusteringFacts
+    from coterie.models.hard.posterior import PosteriorSamples
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
 
@@ -30,10 +33,12 @@ Examples:
   coterie cluster friends.csv --blocks auto --objective auto --compare-models
   coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
+  coterie cluster contacts.csv --blocks auto --layers kind --report layers.html
+  coterie cluster mails.csv --blocks auto --time sent --every month --out blocks.csv
 """
 
 
-_SAMPLED = ("simple", "degree-corrected", "communities", "auto")  # objectives of --samples
+_TWO_SIDES = ("ratings", "binomial", "likes")  # objectives without --samples
 
 
 @command(reads=ANYTHING)
@@ -43,6 +48,8 @@ def run(
     blocks: str,
     objective: str = "simple",
     weights: str = "counts",
+    layers: str | None = None,
+    every: str | None = None,
     search: str = "best",
     score: str = "exact",
     alpha: float = 0.1,
@@ -68,18 +75,49 @@ def run(
     Fits a stochastic block model: nodes of a block have similar connections to all other blocks.
     Prints the number of blocks and the entropy (lower is better).
     """
+    column = layers if every is None else session.reading.given.get("time")
+    if every is not None and (column is None or layers is not None):
+        raise InputError(
+            "--every is the length of the periods of --time",
+            remedy="add --time COLUMN" if column is None else "leave out --layers",
+        )
+    if column is not None:
+        _only_for_one_graph(
+            weights=weights != "counts",
+            search=search != "best",
+            compare_models=compare_models,
+            samples=samples > 0,
+            min_block_size=min_block_size > 0,
+            connected=connected,
+            predict_links=predict_links is not None,
+            runs=runs > 1,
+            plot=plot is not None,
+            truth=truth is not None,
+            checkpoint=checkpoint is not None,
+            engine=engine != "local",
+        )
+        return cluster_layers(
+            session,
+            graph,
+            layer=column,
+            every=every,
+            blocks=blocks,
+            objective=objective,
+            out=out,
+            report=report,
+        )
     from coterie.engine.sharded_data import ShardedGraph
-    from coterie.models.hard.description.sampling import sample_partitions
+    from coterie.models.hard.posterior import sample_partitions
     from coterie.report.picture import check_picture_path
 
     if plot is not None:
         check_picture_path(plot)
     count = parse_blocks(blocks)
     saving = checkpoint_arguments(checkpoint, resume)
-    if samples and (count == "nested" or objective not in _SAMPLED):
+    if samples and objective in _TWO_SIDES:
         raise InputError(
-            f"--samples does not support --blocks {blocks} with --objective {objective}",
-            remedy=f"use --blocks auto or a number, and one of {', '.join(_SAMPLED)}",
+            f"--samples does not support --objective {objective}",
+            remedy="leave it out: only partitions of graphs are sampled",
         )
     model = _make_model(
         count,
@@ -113,10 +151,13 @@ def run(
         here = running if engine == "local" else "local"
         further = Further()
         if samples:
+            facts = model.facts()
             further.samples = sample_partitions(
                 data,
-                model.labels_,
-                model.facts().model,
+                facts.levels or [model.labels_],
+                facts.model,
+                weights=weights,
+                nested=bool(facts.levels),
                 n_samples=samples,
                 rng=session.seed,
                 engine=here,
@@ -132,6 +173,17 @@ def run(
     files = OutputFiles(out, plot, report)
     _write_files(model, data, further, files, name=Path(graph).name, assumed=session.assumed)
     return _show(session, model, data, further, files)
+
+
+def _only_for_one_graph(**given: bool) -> None:
+    """Refuse options that layers do not have."""
+    for name, is_given in given.items():
+        if is_given:
+            option = option_name(name)
+            raise InputError(
+                f"{option} does not support layers",
+                remedy=f"leave out {option}, or --layers and --every",
+            )
 
 
 def _make_model(
@@ -159,7 +211,7 @@ class Further:
     samples: PosteriorSamples | None = None
     compared: list[ComparedModel] = field(default_factory=list)
     links: list[tuple[Any, Any, float]] = field(default_factory=list)  # absent, and probable
-    agreement: Agreement | None = None  # with known blocks
+    agreement: KnownLabels | None = None
 
 
 class OutputFiles(NamedTuple):
@@ -190,6 +242,7 @@ def _write_files(
         draw(model, data, title=name).save(files.picture)
     if files.report is not None:
         from coterie.report.cluster_report import render
+        from coterie.report.pdf import write_page
 
         page = render(
             model,
@@ -199,8 +252,9 @@ def _write_files(
             spell=spell_options,
             samples=further.samples,
             compared=further.compared,
+            truth=further.agreement,
         )
-        write_page(files.report, page)
+        write_page(page, files.report)
 
 
 def _show(
@@ -226,7 +280,8 @@ def _show(
         session.show(_how_to_fit(further.compared[0]))
     result = {**counts, "objective": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
-        result |= asdict(further.agreement)
+        a = further.agreement
+        result |= {"compared": len(a.nodes), "ari": a.ari, "ami": a.ami}
     result["explanation"] = explanation
     if further.links:
         keys = ("source", "target", "probability")
@@ -253,10 +308,13 @@ def _further_rows(facts: ClusteringFacts, further: Further) -> list[tuple[str, s
         drawn = further.samples
         sure = f"{100 * drawn.confidence_.mean():.1f} % on average"
         agree = "chains agree" if drawn.chains_agree else "chains disagree: draw more samples"
-        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f})"))
+        worth = f"worth {drawn.effective_size_:.0f} independent samples"
+        rows.append(("confidence", f"{sure} ({agree}, R-hat {drawn.r_hat_:.3f}, {worth})"))
+        modes = ", ".join(f"{m.n_blocks:,} ({100 * m.weight:.0f} %)" for m in drawn.modes())
+        rows.append(("modes", f"{modes} blocks"))
     if further.agreement is not None:
         a = further.agreement
-        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({a.compared:,} nodes compared)"
+        text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({len(a.nodes):,} nodes compared)"
         rows.append(("truth", text))
     for place, (source, target, probability) in enumerate(further.links[:_LINKS_SHOWN]):
         text = f"{source} - {target} (probability {probability:.3g})"
@@ -278,6 +336,15 @@ def _samples_json(drawn: PosteriorSamples) -> JsonObject:
         "mean_confidence": float(drawn.confidence_.mean()),
         "block_counts": {str(k): share for k, share in drawn.block_counts_.items()},
         "r_hat": drawn.r_hat_ if math.isfinite(drawn.r_hat_) else None,
+        "effective_size": drawn.effective_size_,
+        "modes": [
+            {
+                "weight": mode.weight,
+                "blocks": mode.n_blocks,
+                "description_length": mode.description_length,
+            }
+            for mode in drawn.modes()
+        ],
     }
 
 
@@ -316,15 +383,6 @@ class Truth(NamedTuple):
     blocks: np.ndarray
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """The agreement of the blocks with known ones."""
-
-    compared: int
-    ari: float
-    ami: float
-
-
 def _require_graph(data: Any) -> None:
     """Refuse to predict links of ratings, or of a graph that is not in memory."""
     from coterie.data import Graph
@@ -360,15 +418,13 @@ def _read_truth(path: Path, data: Any) -> Truth:
     return Truth(nodes[nodes >= 0], np.asarray(table["block"])[nodes >= 0])
 
 
-def _agreement(model: HardClustering, known: Truth) -> Agreement:
-    from coterie.models.agreement import adjusted_mutual_information, adjusted_rand
+def _agreement(model: HardClustering, known: Truth) -> KnownLabels:
+    from coterie.models import agreement
 
     found = model.labels_[known.nodes]
-    return Agreement(
-        compared=len(known.nodes),
-        ari=adjusted_rand(found, known.blocks),
-        ami=adjusted_mutual_information(found, known.blocks),
-    )
+    ari = agreement.adjusted_rand(found, known.blocks)
+    ami = agreement.adjusted_mutual_information(found, known.blocks)
+    return agreement.KnownLabels(known.nodes, known.blocks, ari, ami)
 
 
 def _labels_table(
@@ -382,7 +438,8 @@ def _labels_table(
         for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
         if samples is not None:
-            table["confidence"] = samples.confidence_
+            for level, sure in enumerate(samples.level_confidence_):
+                table[f"confidence_level_{level}" if level else "confidence"] = sure
         return table
     return {
         "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),

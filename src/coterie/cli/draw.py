@@ -20,10 +20,13 @@ def run(
     sketch: Path,
     out: Path,
     draws: int = 1,
+    point: bool = False,
 ) -> JsonObject:
     """Draw graphs from a private sketch.
 
-    Only the sketch is read, so any number of graphs may be drawn and published. Their nodes are
+    Before each draw the true answers are drawn from what the noise leaves open, so that several
+    graphs show how uncertain a figure is; --point uses the noisy answers as they are. Only the
+    sketch is read, so any number of graphs may be drawn and published. Their nodes are
     0..n-1 in random order: no node stands for a person. Writes graph.csv (or graph-1.csv,
     graph-2.csv, … for several graphs) and report.html.
     """
@@ -36,7 +39,9 @@ def run(
     answers = read_answers(sketch)
     engine = session.engine()
     with stopwatch() as seconds, session.progress("draw") as callback:
-        graphs = draw_graphs(answers, draws, rng=session.seed, engine=engine, callback=callback)
+        graphs = draw_graphs(
+            answers, draws, rng=session.seed, engine=engine, callback=callback, point=point
+        )
         elapsed = seconds()
     write_draws(out, graphs, render(answers, graphs, engine))
     names = graph_names(draws)

@@ -40,6 +40,10 @@ def check_outputs(given: Mapping[str, Any], options: Mapping[str, Option]) -> No
     inputs = list(_files(given, options, File.READ))
     outputs = list(_files(given, options, File.WRITE))
     for position, output in enumerate(outputs):
+        if output.option == "--report":
+            from coterie.report.pdf import check_page_path
+
+            check_page_path(output.path)
         if output.path == "-":
             continue
         _require_folder(output, [Path(o.path).absolute() for o in outputs if o.is_folder])

@@ -152,11 +152,3 @@ def _count_rows(counts: Counts) -> list[tuple[str, str]]:
         else:
             rows.append(("ratings" if ratings and name == "edges" else name, " and ".join(texts)))
     return rows
-
-
-def write_page(path: Path, html: str) -> None:
-    """Write a report; the file appears complete or not at all."""
-    from coterie.data.atomic_files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(html)

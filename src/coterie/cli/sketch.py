@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,7 @@ def run(
     nodes: str | None = None,
     out: Path | None = None,
     cap: str | None = None,
+    purpose: str = "balanced",
     after_release: bool = False,
     allow_large_epsilon: bool = False,
     overwrite: bool = False,
@@ -73,6 +73,7 @@ def run(
         epsilon=epsilon,
         dataset=dataset,
         cap=cap,
+        purpose=purpose,
         after_release=after_release,
         allow_large_epsilon=allow_large_epsilon,
     )
@@ -126,7 +127,13 @@ def _show(session: Session, path: Path) -> JsonObject:
 
 def _show_answers(session: Session, answers: SketchAnswers, title: str) -> None:
     """Print the answers, and a remark if their noise is large; both follow from the sketch."""
-    session.show(_table(answers, title))
+    for table in _tables(answers, title):
+        session.show(table)
+    if not answers.capped_sums:
+        session.show(
+            "This sketch was made by an earlier version: it has no interval for the mean "
+            "clustering."
+        )
     noise = 1 / float(answers.exact_epsilon * answers.shares.edge_count)
     if noise > _LARGE_NOISE * answers.edge_count:
         session.show(
@@ -137,7 +144,9 @@ def _show_answers(session: Session, answers: SketchAnswers, title: str) -> None:
 
 
 def _facts(answers: SketchAnswers) -> JsonObject:
-    """Return what --json prints of a sketch: noisy answers and public facts."""
+    """Return what --json prints of a sketch: noisy answers, public facts and intervals."""
+    from coterie.anonymize.private.posterior import intervals
+
     unit = answers.clustering_unit
     return {
         "epsilon": float(answers.exact_epsilon),
@@ -147,51 +156,35 @@ def _facts(answers: SketchAnswers) -> JsonObject:
         "degree_bins": len(answers.bin_edges),
         "triangles": answers.triangles,
         "clustering_sums": [total / unit for total in answers.clustering_sums],
+        "figures": {
+            key: {"value": found.value, "low": found.low, "high": found.high}
+            for key, found in intervals(answers).items()
+        },
     }
 
 
-def _table(answers: SketchAnswers, title: str) -> Table:
-    """Return the answers of a sketch, what they cost, and how much noise they have."""
+def _tables(answers: SketchAnswers, title: str) -> list[Table]:
+    """Return the answers of a sketch with their costs and noise, and the figures they give."""
     from rich.table import Table
+
+    from coterie.anonymize.private.posterior import intervals
+    from coterie.base.number_text import figure
+    from coterie.report.sketch_accuracy import answer_noise
 
     table = Table(title=f"{title}: epsilon {answers.epsilon}, {answers.n_nodes:,} nodes")
     table.add_column("answer")
     for column in ("value", "epsilon", "typical noise"):
         table.add_column(column, justify="right")
-    unit, shares = answers.clustering_unit, answers.shares
-    n_bins = len(answers.bin_edges)
-    rows: list[tuple[str, str, Fraction, int | None]] = [
-        ("edges", f"{answers.edge_count:,}", shares.edge_count, 1),
-        ("degree of each node", f"{answers.n_nodes:,} numbers", shares.degrees, 2),
-        (
-            "nodes with degree >= d",
-            f"d = 1..{len(answers.degree_counts):,}",
-            shares.degree_counts,
-            2,
-        ),
-        (
-            "largest degrees",
-            f"{len(answers.largest_degrees):,} numbers",
-            shares.largest_degrees,
-            2,
-        ),
-        ("block of each node", f"{answers.n_blocks} blocks", shares.labels, None),
-        (
-            "edges between blocks",
-            f"{answers.n_blocks} x {answers.n_blocks}",
-            shares.block_edges,
-            1,
-        ),
-        ("edges between degree bins", f"{n_bins} x {n_bins}", shares.bin_edges, 1),
-        ("triangles", f"{answers.triangles:,}", shares.triangles, None),
-    ]
-    for degree, total, share in zip(
-        answers.damping_degrees, answers.clustering_sums, shares.clustering_sums, strict=True
-    ):
-        name = f"local clustering, damped below degree {degree}"
-        rows.append((name, f"{total / unit:,.1f}", share, None))
-    for name, value, share, sensitivity in rows:
-        cost = answers.exact_epsilon * share
-        noise = "" if sensitivity is None else f"{float(sensitivity / cost):,.1f}"
-        table.add_row(name, value, f"{float(cost):g}", noise)
-    return table
+    for row in answer_noise(answers):
+        cost = float(answers.exact_epsilon * row.share)
+        table.add_row(
+            row.name, row.answer or f"{row.numbers:,} numbers", f"{cost:g}", f"{row.error:,.1f}"
+        )
+    found = Table(title="what they say about the original")
+    found.add_column("figure")
+    for column in ("estimate", "95 % interval"):
+        found.add_column(column, justify="right")
+    for key, each in intervals(answers).items():
+        between = f"{figure(each.low)} to {figure(each.high)}"
+        found.add_row(key.replace("_", " "), figure(each.value), between)
+    return [table, found]

@@ -16,7 +16,6 @@ from coterie.cli.fitting import (
     checkpoint_arguments,
     engine_of,
     show_fit,
-    write_page,
 )
 from coterie.cli.reading import ANYTHING, load_data, parse_groups, refuse_report_of_shards
 from coterie.cli.session import Session, command, stopwatch
@@ -92,9 +91,11 @@ def run(
 
         write_table(out, _memberships_table(model, data))
     if report is not None:
+        from coterie.report.pdf import write_page
         from coterie.report.soft_report import render
 
-        write_page(report, render(model, data, name=Path(graph).name, assumed=session.assumed))
+        page = render(model, data, name=Path(graph).name, assumed=session.assumed)
+        write_page(page, report)
     groups_found = list(model.theta_.shape[:2])
     counts: Counts = (
         {"nodes": data.n_nodes, "edges": data.n_edges, "groups": groups_found[0]}

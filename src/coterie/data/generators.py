@@ -14,6 +14,7 @@ from coterie.data.demo_data import COMMUNITIES as COMMUNITIES
 from coterie.data.demo_data import movie_ratings as movie_ratings
 from coterie.data.demo_data import social_network as social_network
 from coterie.data.graph import Graph
+from coterie.data.layers import LayeredGraph
 from coterie.data.ratings import Ratings
 
 
@@ -131,6 +132,35 @@ class RatingTruth(NamedTuple):
     user_memberships: np.ndarray  # users x k
     item_memberships: np.ndarray  # items x l
     theta: np.ndarray  # k x l x values
+
+
+def layered_blocks(
+    n_nodes: int,
+    n_layers: int,
+    n_shared: int,
+    *,
+    n_blocks: int = 4,
+    mean_degree: float = 10.0,
+    mixing: float = 0.1,
+    rng: RandomState = 0,
+) -> LayeredGraph:
+    """Draw layers with planted blocks, which the first `n_shared` of them share.
+
+    >>> layered_blocks(100, 3, 2, rng=0)
+    LayeredGraph(3 layers, 100 nodes, 1480 edges)
+    """
+    random = as_generator(rng)
+    graphs: list[Graph] = []
+    place = np.arange(n_nodes)
+    for layer in range(n_layers):
+        graph, _ = planted_partition(
+            n_nodes, n_blocks, mean_degree=mean_degree, mixing=mixing, shuffle=False, rng=random
+        )
+        if layer == 0 or layer >= n_shared:
+            place = random.permutation(n_nodes)
+        source, target = graph.edges()
+        graphs.append(Graph.from_edges(place[source], place[target], n_nodes=n_nodes))
+    return LayeredGraph(tuple(f"layer {k + 1}" for k in range(n_layers)), tuple(graphs))
 
 
 def mmsbm_ratings(

@@ -235,14 +235,14 @@ def read_columns(
     columns = read_wanted(path, WantedColumns(ids, numbers), ReadOptions(**options))
     table: dict[str, np.ndarray] = {}
     for name in ids:
-        table[name] = _ids_of(columns, name)
+        table[name] = ids_of(columns, name)
     for name in numbers:
         values = columns.numbers(name)
         table[name] = np.empty(0) if values is None else values
     return table
 
 
-def _ids_of(columns: Columns, name: str) -> np.ndarray:
+def ids_of(columns: Columns, name: str) -> np.ndarray:
     """Return a column of ids, one per row."""
     names, [rows] = _numbered(columns, name)
     return np.asarray(names[rows])
@@ -296,7 +296,7 @@ def read_bipartite(path: PathLike, options: ReadOptions) -> tuple[Graph, np.ndar
     chosen = options.chosen("source", "target")
     wanted = WantedColumns(("source", "target"), chosen=chosen, two_kinds=True)
     columns = read_wanted(path, wanted, options)
-    first, second = (_ids_of(columns, name) for name in wanted.ids)
+    first, second = (ids_of(columns, name) for name in wanted.ids)
     both = np.intersect1d(first.astype(str), second.astype(str))
     if len(both):
         raise InputError(

@@ -84,6 +84,8 @@ class ReadOptions:
     directed: bool = False
     weighted: bool = False
     signed: bool = False
+    layer: str | None = None  # the column with the layer of an edge, or its time …
+    every: str | None = None  # … in periods of this length
     # columns of ratings, and what they are
     user: str | None = None
     item: str | None = None

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from coterie.base.special_functions import gammaln
 
 _SPREAD = 15.0  # standard deviations of the hypergeometric distribution that are summed
+
+
+class KnownLabels(NamedTuple):
+    """Labels from outside: numbers of nodes, the label of each, and how well blocks agree."""
+
+    nodes: np.ndarray
+    labels: np.ndarray
+    ari: float
+    ami: float
 
 
 def adjusted_rand(a: np.ndarray, b: np.ndarray) -> float:

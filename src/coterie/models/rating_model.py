@@ -138,6 +138,14 @@ class RatingPredictor(ABC):
     def with_items(self, nodes: list[NodeRatings]) -> Self:
         """Return a predictor with these items placed by their ratings, everything else fixed."""
 
+    def update_users(self, nodes: list[NodeRatings]) -> Self:
+        """Do the same as `with_users`; arrays of this predictor may be changed in place."""
+        return self.with_users(nodes)
+
+    def update_items(self, nodes: list[NodeRatings]) -> Self:
+        """Do the same as `with_items`; arrays of this predictor may be changed in place."""
+        return self.with_items(nodes)
+
     def contributions(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
         """Return the terms that add up to the expected rating; one unless a model says more.
 

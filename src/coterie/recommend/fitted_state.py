@@ -28,6 +28,8 @@ class FittedState:
     items: IdLookup
     liked_level: int  # the lowest level that counts as a like in rankings
     interactions: FittedInteractions | None = None  # fitted when a ranking first needs it
+    fitted_ratings: int = 0  # number of ratings when the model was fitted
+    placed_with: np.ndarray | None = None  # ratings of each item when it was placed; None: all
 
     @classmethod
     def from_model(cls, model: RatingModel, training: Ratings, rated: Ratings) -> Self:
@@ -48,7 +50,8 @@ class FittedState:
             (training.users[unliked].astype(np.int64), training.items[unliked].astype(np.int64)),
         )
         users, items = IdLookup(rated.user_ids), IdLookup(rated.item_ids)
-        return cls(model, predictor, table, users, items, liked_level(predictor.values, table))
+        level = liked_level(predictor.values, table)
+        return cls(model, predictor, table, users, items, level, fitted_ratings=len(rated))
 
     @property
     def model(self) -> RatingModel:

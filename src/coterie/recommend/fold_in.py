@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,88 @@ from coterie.recommend.rating_table import RatingTable, prior_weight, rows_of
 from coterie.recommend.training_data import NEGATIVES_PER_LIKE
 
 
-def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
+class UpdateSummary(NamedTuple):
+    """What an update has added, and whether a new fit would be better.
+
+    Attributes
+    ----------
+    users, items : int
+        Number of new users and of new items.
+    ratings : int
+        Number of ratings that were added or replaced.
+    moved_items : int
+        Number of known items that were placed again, because they have enough new ratings.
+    drift : float
+        The squared error of the new ratings of known users and items, predicted before they were
+        added, divided by the one that the model expected, minus 1. 0: as expected; nan if there
+        are none.
+    refit_advised : bool
+        Whether a new fit is advised: more than a tenth of the ratings are newer than the last fit,
+        or at least 100 new ratings have a drift above 0.2.
+    """
+
+    users: int
+    items: int
+    ratings: int
+    moved_items: int
+    drift: float
+    refit_advised: bool
+
+
+def updated(state: FittedState, ratings: Ratings) -> tuple[FittedState, UpdateSummary]:
+    """Return a state with these ratings, whose users and items are placed again.
+
+    An item is placed again if its ratings have grown by `_GROWN` since it was placed: the posterior
+    of one that has hardly more ratings hardly changes. Users alone are placed as by `with_ratings`.
+    The arrays of the state may be changed in place.
+    """
+    drift, n_known = _drift(state, ratings)
+    new = with_ratings(state, ratings, in_place=True)
+    items = new.items.numbers(ratings.item_ids)[ratings.items]
+    counts = np.bincount(new.table.items, minlength=new.table.n_items)
+    placed = counts.copy()
+    before = state.placed_with
+    if before is None:
+        before = np.bincount(state.table.items, minlength=len(state.items))
+    placed[: len(before)] = before
+    touched = np.unique(items[items < len(state.items)])
+    moved = touched[counts[touched] >= (1 + _GROWN) * placed[touched]]
+    if len(moved):
+        predictor, table, likes = new.predictor, new.table, new.likes
+        users = np.unique(new.users.numbers(ratings.user_ids)[ratings.users])
+        own = _ratings_of(moved, table.items, table.users, table, table.n_users, likes)
+        predictor = predictor.update_items(own)
+        own = _ratings_of(users, table.users, table.items, table, table.n_items, likes)
+        predictor = predictor.update_users(own)
+        placed[moved] = counts[moved]
+        new = replace(new, predictor=predictor)
+    newer = len(new.table.users) - state.fitted_ratings
+    return replace(new, placed_with=placed), UpdateSummary(
+        len(new.users) - len(state.users),
+        len(new.items) - len(state.items),
+        len(ratings),
+        len(moved),
+        drift,
+        newer > _NEWER * state.fitted_ratings or (n_known >= _MANY and drift > _DRIFT),
+    )
+
+
+def _drift(state: FittedState, ratings: Ratings) -> tuple[float, int]:
+    """Return the excess squared error of new ratings of known pairs of nodes, and their number."""
+    u = state.users.numbers(ratings.user_ids)[ratings.users]
+    v = state.items.numbers(ratings.item_ids)[ratings.items]
+    known = np.append(state.known_users, False)[u] & np.append(state.known_items, False)[v]
+    if not known.any():
+        return float("nan"), 0
+    values = state.predictor.values
+    p = state.predictor.distributions(u[known], v[known], "local")
+    mean = p @ values
+    error = (ratings.ratings[known] - mean) ** 2
+    expected = float((p @ values**2 - mean**2).mean())
+    return float(error.mean()) / max(expected, 1e-12) - 1, int(known.sum())
+
+
+def with_ratings(state: FittedState, ratings: Ratings, *, in_place: bool = False) -> FittedState:
     """Return a state that includes these ratings.
 
     Users are placed by the items that are known already, then new items by their users, then the
@@ -42,7 +124,7 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
     pairs, likes = (table.users, table.items), state.likes
     if len(placed):
         known = _ratings_of(placed, *pairs, table, known_items, likes)
-        predictor = predictor.with_users(known)
+        predictor = (predictor.update_users if in_place else predictor.with_users)(known)
     described = np.unique(v[v < known_items])  # items with features that get their first ratings
     described = described[state.table.item_counts[described].sum(axis=1) == 0]
     new_items = np.concatenate([described, np.arange(known_items, len(items))])
@@ -59,6 +141,10 @@ def with_ratings(state: FittedState, ratings: Ratings) -> FittedState:
         items=items,
         interactions=with_added_items(state, table, known_items),
     )
+
+
+_GROWN = 0.05  # an item whose ratings have grown by this share is placed again
+_NEWER, _DRIFT, _MANY = 0.1, 0.2, 100  # a refit is advised beyond these
 
 
 def levels_on_scale(predictor: RatingPredictor, ratings: np.ndarray) -> np.ndarray:
@@ -86,7 +172,9 @@ def _ratings_of(
 
     `own` and `others` are the columns of the table: users and items, or the other way round.
     """
-    given = [(others[rows], table.levels[rows]) for rows in rows_of(own, nodes)]
+    by_user = own is table.users
+    rows_of_nodes = map(table.rows_of_user, nodes.tolist()) if by_user else rows_of(own, nodes)
+    given = [(others[rows], table.levels[rows]) for rows in rows_of_nodes]
     return node_ratings(nodes, given, others, n_known, likes)
 
 

@@ -23,7 +23,9 @@ from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import MODELS, SavedModel
 
-FORMAT = 4  # 4 adds the interaction model (fitted from the ratings of older files) and features
+# 4 added features and the interaction model, which is fitted from the ratings of older files; 5
+# has small arrays
+FORMAT = 5
 OLDEST_FORMAT = 2
 _KIND = array_file.FileKind(
     key="coterie",
@@ -40,11 +42,11 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
     rankings = {} if state.interactions is None else state.interactions.to_arrays()
     tensors = {
         **{f"model.{name}": array for name, array in state.predictor.to_arrays().items()},
-        "table.users": table.users,
-        "table.items": table.items,
-        "table.levels": table.levels,
-        "table.unrated_users": table.unrated[0],
-        "table.unrated_items": table.unrated[1],
+        "table.users": _small(table.users, table.n_users),
+        "table.items": _small(table.items, table.n_items),
+        "table.levels": _small(table.levels, table.n_levels),
+        "table.unrated_users": _small(table.unrated[0], table.n_users),
+        "table.unrated_items": _small(table.unrated[1], table.n_items),
         **{f"interactions.{name}": array for name, array in rankings.items()},
         **_packed_ids("users", state.users),
         **_packed_ids("items", state.items),
@@ -55,7 +57,10 @@ def save(state: FittedState, path: str | os.PathLike[str]) -> None:
         "parameters": _plain_parameters(state.model.get_params()),
         "format": FORMAT,
         "liked_level": state.liked_level,
+        "fitted_ratings": state.fitted_ratings,
     }
+    if state.placed_with is not None:
+        tensors["table.placed_with"] = _small(state.placed_with, int(state.placed_with.max()) + 1)
     content = array_file.to_bytes(_KIND, header, tensors)
     with atomic_write(path, "wb") as file:
         file.write(content)
@@ -124,7 +129,22 @@ def _state(
     level = header.get("liked_level", liked_level(predictor.values, table))
     if not isinstance(level, int) or not 0 <= level <= len(predictor.values):
         raise InputError(f"holds an invalid level of likes: {level!r}", path=path)
-    state = FittedState(source, predictor, table, users, items, level)
+    fitted_ratings = header.get("fitted_ratings", len(table.users))
+    placed_with = tensors.get("table.placed_with")
+    if placed_with is not None:
+        placed_with = check_array("placed", _wide(placed_with), np.int64, (len(items),), low=0)
+    if not isinstance(fitted_ratings, int) or fitted_ratings < 0:
+        raise InputError(f"holds an invalid number of ratings: {fitted_ratings!r}", path=path)
+    state = FittedState(
+        source,
+        predictor,
+        table,
+        users,
+        items,
+        level,
+        fitted_ratings=fitted_ratings,
+        placed_with=placed_with,
+    )
     if arrays := _part(tensors, "interactions."):
         return replace(state, interactions=FittedInteractions.from_arrays(arrays, len(items)))
     return state
@@ -134,14 +154,27 @@ def _table(
     tensors: dict[str, np.ndarray], n_users: int, n_items: int, n_levels: int
 ) -> RatingTable:
     """Return the rated pairs, after checking that every number is in range."""
-    users, items, levels = (tensors[f"table.{name}"] for name in ("users", "items", "levels"))
-    unrated = (tensors["table.unrated_users"], tensors["table.unrated_items"])
+    users, items, levels, *others = (
+        _wide(tensors[f"table.{name}"])
+        for name in ("users", "items", "levels", "unrated_users", "unrated_items")
+    )
+    unrated = (others[0], others[1])
     sizes = (n_users, n_items, n_levels)
     for array, size in zip((users, items, levels), sizes, strict=True):
         check_array("table", array, np.int64, (len(users),), low=0, below=size)
     for array, size in zip(unrated, sizes, strict=False):
         check_array("unrated pairs", array, np.int64, (len(unrated[0]),), low=0, below=size)
     return RatingTable(users, items, levels, n_users, n_items, n_levels, unrated)
+
+
+def _small(numbers: np.ndarray, size: int) -> np.ndarray:
+    """Return numbers below `size` in the smallest type that holds them."""
+    return numbers.astype(np.min_scalar_type(max(size - 1, 0)))
+
+
+def _wide(numbers: np.ndarray) -> np.ndarray:
+    """Return numbers of a file as int64; anything else as it is, to be refused."""
+    return numbers.astype(np.int64) if numbers.dtype.kind in "iu" else numbers
 
 
 def _part(tensors: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

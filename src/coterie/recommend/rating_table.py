@@ -92,15 +92,18 @@ class RatingTable:
         return np.asarray((own + weight * self.everybody) / total)
 
     @cached_property
-    def _by_user(self) -> tuple[np.ndarray, np.ndarray]:
+    def _index(self) -> tuple[np.ndarray, np.ndarray, dict[int, list[int]]]:
+        # Where each user's rows begin, these rows, and those that were added since
         order = np.argsort(self.users, kind="stable")
         begins = np.concatenate(([0], np.cumsum(np.bincount(self.users, minlength=self.n_users))))
-        return begins, order
+        return begins, order, {}
 
     def rows_of_user(self, user: int) -> np.ndarray:
         """Return the rows with this user's ratings."""
-        begins, order = self._by_user
-        return order[begins[user] : begins[user + 1]]
+        begins, order, later = self._index
+        known = user < len(begins) - 1
+        rows = order[begins[user] : begins[user + 1]] if known else order[:0]
+        return np.append(rows, later[user]) if user in later else rows
 
     def with_rows(
         self,
@@ -111,13 +114,14 @@ class RatingTable:
         n_items: int,
     ) -> RatingTable:
         """Return a table with more ratings; a new rating of a known pair replaces the old one."""
-        touched = np.flatnonzero(np.isin(self.users, users))
+        known = np.unique(users[users < self.n_users]).tolist()
+        touched = np.concatenate([np.empty(0, np.int64), *map(self.rows_of_user, known)])
         pairs = self.users[touched] * n_items + self.items[touched]
         replaced = touched[np.isin(pairs, users * n_items + items)]
         old = (self.users, self.items, self.levels)
         if len(replaced):
             old = tuple(np.delete(column, replaced) for column in old)  # type: ignore[assignment]
-        return RatingTable(
+        grown = RatingTable(
             np.concatenate([old[0], users]),
             np.concatenate([old[1], items]),
             np.concatenate([old[2], levels]),
@@ -126,6 +130,21 @@ class RatingTable:
             self.n_levels,
             self.unrated,
         )
+        if not len(replaced):  # what this table has counted and sorted need not be done again
+            begins, order, later = self._index
+            later = later.copy()
+            for row, user in enumerate(users.tolist(), len(self.users)):
+                later[user] = [*later.get(user, ()), row]
+            vars(grown)["_index"] = (begins, order, later)
+            for name, nodes, size in (
+                ("user_counts", users, n_users),
+                ("item_counts", items, n_items),
+            ):
+                counts = np.zeros((size, self.n_levels), np.int64)
+                counts[: len(getattr(self, name))] = getattr(self, name)
+                np.add.at(counts, (nodes, levels), 1)
+                vars(grown)[name] = counts
+        return grown
 
 
 def rows_of(column: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -26,7 +25,7 @@ from coterie.recommend.explanation import (
     explain_ranking,
 )
 from coterie.recommend.fitted_state import FittedState
-from coterie.recommend.fold_in import newcomers_alone, with_ratings
+from coterie.recommend.fold_in import UpdateSummary, newcomers_alone, updated, with_ratings
 from coterie.recommend.ranking import (
     Order,
     RankedItems,
@@ -625,6 +624,42 @@ class Recommender(Estimator):
         self._state = with_ratings(self._ranked(Order.BOTH), _as_ratings(ratings, y))
         return self
 
+    def update(self, ratings: Any, y: Any = None) -> UpdateSummary:
+        """Add ratings of new and known users and items, without refitting.
+
+        The users of the new ratings are placed as by `fold_in`. Items whose ratings have grown by
+        5 % since they were placed are placed again too, by all of their ratings, and then their
+        new raters once more. Everything else stays as it is, so that many new ratings call for a
+        new fit at some time; the result says when.
+
+        The first update copies what the model has learned; further ones change it in place, which
+        takes a few milliseconds for one rating of a known user.
+
+        Parameters
+        ----------
+        ratings : Ratings or array-like of shape (n_ratings, 2)
+            The new ratings; or rows of (user, item), with the ratings in `y`. A new rating of a
+            pair that was rated before replaces the old one.
+        y : array-like of shape (n_ratings,), optional
+            The ratings, if `ratings` holds only users and items.
+
+        Returns
+        -------
+        UpdateSummary
+            What was added, `drift` and `refit_advised`.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=2)).fit(ratings)
+        >>> done = rec.update([["new", 7], [2, 8]], [5, 1])
+        >>> done.users, done.ratings, done.refit_advised
+        (1, 2, True)
+        """
+        self._state, summary = updated(self._ranked(Order.BOTH), _as_ratings(ratings, y))
+        return summary
+
     def only_newcomers(self, ratings: Any, y: Any = None) -> Recommender:
         """Return a recommender for new users alone, with the same answers as after `fold_in`.
 
@@ -657,16 +692,14 @@ class Recommender(Estimator):
         return self._from_state(newcomers_alone(state, _as_ratings(ratings, y)))
 
     def prepare_for_requests(self) -> Self:
-        """Build what makes answers for one user at a time quick; it takes more memory.
+        """Build what lists need before the first request: the interaction model.
 
         Returns
         -------
         Recommender
             The recommender itself.
         """
-        state = self._ranked(Order.BOTH)
-        assert state.interactions is not None
-        self._state = replace(state, interactions=state.interactions.prepared_for_requests())
+        self._ranked(Order.BOTH)
         return self
 
     def explain(self, user: Any, item: Any) -> Explanation:

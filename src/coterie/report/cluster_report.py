@@ -7,26 +7,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from coterie.base.errors import InputError
 from coterie.base.number_text import short
 from coterie.data import Graph, Ratings
+from coterie.models.agreement import KnownLabels
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
-from coterie.models.hard.description.sampling import PosteriorSamples
 from coterie.models.hard.label_tools import x_log_x
+from coterie.models.hard.posterior import PosteriorSamples
 from coterie.report.block_matrix import MOST_CELLS, BlockMatrix, arrange, share
 from coterie.report.charts import (
     Axis,
     Chart,
     ChartTable,
+    Grouping,
     Series,
+    alluvial,
     bars,
     block_graph,
     heatmap,
     network_drawing,
     xy,
 )
-from coterie.report.charts.drawing import Cell
-from coterie.report.charts.network import MOST_NODES, STYLES, edges_left_out
+from coterie.report.charts.drawing import Cell, standalone
+from coterie.report.charts.network import MOST_NODES, MOST_PLACED, edges_left_out
+from coterie.report.charts.network_style import STYLES, NetworkStyle
 from coterie.report.description_sections import description_sections
 from coterie.report.page import Page, Section, Verdict, written
 from coterie.report.picture import Picture, draw_figures
@@ -37,6 +42,7 @@ _FEW_BLOCKS = 25  # up to here each block has its own bar
 _DRAWN = 30  # blocks in the drawing of the block graph
 _LISTED = 15  # blocks in the table of the largest blocks
 _NAMED = 8  # nodes named per block
+_NAMED_LABELS = 4  # given labels named per block
 
 
 class Blocks(NamedTuple):
@@ -98,6 +104,7 @@ def compose(
     spell: Callable[[str], str] | None = None,
     samples: PosteriorSamples | None = None,
     compared: Sequence[ComparedModel] = (),
+    truth: KnownLabels | None = None,
 ) -> Page:
     """Report a fitted hard clustering; its size depends on the blocks, not on the nodes.
 
@@ -120,6 +127,8 @@ def compose(
         Partitions from the posterior, to show how certain the blocks are.
     compared : sequence of ComparedModel, default=()
         A comparison of models of the same graph.
+    truth : KnownLabels, optional
+        Labels from outside, to be compared with the blocks of a graph.
 
     Returns
     -------
@@ -148,6 +157,7 @@ def compose(
             _network(blocks),
             _structure(blocks),
             _sizes(blocks),
+            *([] if truth is None else [_compared_with(truth, blocks)]),
             *description_sections(model, data, samples, compared),
             _listed(blocks),
             *fit.closing_sections(),
@@ -196,24 +206,33 @@ def _page_of_ratings(fit: Fit, data: Ratings, name: str, titles: Mapping[str, st
     )
 
 
-def draw(model: HardClustering, data: Any, *, title: str = "") -> Picture:
-    """Draw the main charts of the report: network, block matrix and convergence.
+def draw(model: HardClustering, data: Any, *, title: str = "", **style: Any) -> Picture:
+    """Draw the main charts of the report, or, with a style, the network alone.
 
     Parameters
     ----------
     model : GeneralizedKMeans or BlockModel
         The fitted model.
     data : Graph, Ratings or shards
-        The data that it was fitted to. Above 3,000 nodes the blocks are drawn instead of the
+        The data that it was fitted to. Above 50,000 nodes the blocks are drawn instead of the
         nodes; for ratings and shards there is no drawing of the network.
     title : str, default=""
         A title above the picture.
+    **style
+        Parameters of `NetworkStyle`; with any of them, only the network is drawn.
 
     Returns
     -------
     Picture
         The drawing, to be shown by a notebook or saved.
     """
+    if style:
+        if not isinstance(data, Graph):
+            raise InputError(
+                "only a network has a drawing of its nodes", remedy="leave the style out"
+            )
+        look = NetworkStyle(**style)
+        return Picture(standalone(network_drawing(data, model.labels_, style=look).svg, title))
     if isinstance(data, Graph | Ratings):
         return draw_figures(compose(model, data, name=title).sections, title)
     history = convergence(model.history_, described=model.facts().minimised_length)
@@ -243,13 +262,22 @@ def _matrix_of_shards(model: HardClustering) -> Section:
 def _network(blocks: Blocks) -> Section:
     """Draw the nodes, unless they are too many."""
     graph, section = blocks.graph, Section("The network")
-    if not 0 < graph.n_nodes <= MOST_NODES:
+    if not 0 < graph.n_nodes <= MOST_PLACED:
         return section
     caption = (
         "Connected nodes attract each other, all others repel each other; the layout "
-        "does not use the blocks. A larger circle has more edges; the nodes with the most "
-        "edges are named. Point at a node to see its name and block."
+        "does not use the blocks. "
     )
+    if graph.n_nodes <= MOST_NODES:
+        caption += (
+            "A larger circle has more edges; the nodes with the most edges are named. Point at a "
+            "node to see its name and block."
+        )
+    else:
+        caption += (
+            "Nodes that are close together are one dot, in the colour of most of them; the nodes "
+            "with the most edges are named."
+        )
     if blocks.n_blocks > STYLES:
         caption += " Different blocks may share a colour where they are far apart."
     if left_out := edges_left_out(graph):
@@ -290,7 +318,7 @@ def _structure(blocks: Blocks) -> Section:
         measure=measure,
     )
     section = Section("How the blocks are connected")
-    section.draw("The graph of blocks", drawn, circles, pictured=graph.n_nodes > MOST_NODES)
+    section.draw("The graph of blocks", drawn, circles, pictured=graph.n_nodes > MOST_PLACED)
     section.draw("The block matrix", _block_heatmap(blocks, matrix), cells, pictured=True)
     return section
 
@@ -384,6 +412,35 @@ def _sizes(blocks: Blocks) -> Section:
         "Near 1: a community, connected mostly within itself. Near 0: a role, such as hubs or "
         "their leaves, connected mostly to other blocks.",
     )
+    return section
+
+
+def _compared_with(truth: KnownLabels, blocks: Blocks) -> Section:
+    """Draw where the nodes of each known label are, and list what the largest blocks contain."""
+    found, given = blocks.labels[truth.nodes], truth.labels.astype(str)
+    section = Section(
+        "The blocks and the given labels",
+        f"Of the {blocks.graph.n_nodes:,} nodes, {len(truth.nodes):,} have a label. The adjusted "
+        f"Rand index is {truth.ari:.3f}, the adjusted mutual information {truth.ami:.3f}: 1 for "
+        "the same grouping, about 0 for chance.",
+        figures_first=True,
+        label="Given labels",
+    )
+    chart = alluvial(
+        [Grouping("given labels", given), Grouping("blocks", found, "block")],
+        description="How the given labels are divided among the blocks.",
+    )
+    caption = "The width of a band is a number of nodes; its colour is that of the given label."
+    section.draw("From labels to blocks", chart, caption)
+    sizes = np.bincount(found)
+    rows: list[list[Cell]] = []
+    for block in np.argsort(-sizes, kind="stable")[:_LISTED]:
+        names, counts = np.unique(given[found == block], return_counts=True)
+        top = np.argsort(-counts, kind="stable")[:_NAMED_LABELS]
+        parts = [f"{names[i]} ({100 * counts[i] / sizes[block]:.0f} %)" for i in top]
+        if len(parts):
+            rows.append([f"block {block}", int(sizes[block]), " · ".join(parts)])
+    section.tabulate(["block", "nodes with a label", "most frequent labels"], rows)
     return section
 
 

@@ -10,7 +10,7 @@ from coterie.base.number_text import short
 from coterie.data import Graph
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ComparedModel
-from coterie.models.hard.description.sampling import PosteriorSamples
+from coterie.models.hard.posterior import PosteriorSamples
 from coterie.report.block_matrix import density_between, similarity_order
 from coterie.report.charts import Chart, ChartTable, bars, heatmap, histogram
 from coterie.report.charts.drawing import Cell
@@ -122,10 +122,24 @@ def _confidence(samples: PosteriorSamples, labels: np.ndarray, graph: Graph) -> 
         "How certain the blocks are",
         f"{len(samples.labels_):,} partitions were drawn from the posterior of the model. On "
         f"average a node is in its block in {100 * float(sure.mean()):.0f} % of them. {agreement} "
-        f"(R-hat of the description length: {short(samples.r_hat_)}).",
+        f"(largest R-hat: {short(samples.r_hat_)}; the samples are worth "
+        f"{samples.effective_size_:,.0f} independent ones).",
         label="Confidence",
     )
     section.figures = confidence_charts(samples)
+    section.tabulate(
+        ["mode", "blocks", "share of samples", "nats"],
+        [
+            [number, mode.n_blocks, mode.weight, mode.description_length]
+            for number, mode in enumerate(samples.modes(), 1)
+        ],
+        title="Distinct explanations among the samples",
+    )
+    section.tabulate(
+        ["figure", "R-hat", "independent samples"],
+        [[name, one.r_hat, one.effective_size] for name, one in samples.diagnostics_.items()],
+        title="Whether the chains agree",
+    )
     section.tabulate(
         ["node", "block", "confidence"],
         [[str(graph.ids[v]), int(labels[v]), float(sure[v])] for v in least],

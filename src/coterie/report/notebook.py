@@ -19,7 +19,7 @@ from coterie.base.number_text import percent, short
 from coterie.models.declaration import Groups
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.description.comparison import ModelComparison
-from coterie.models.hard.description.sampling import PosteriorSamples
+from coterie.models.hard.posterior import PosteriorSamples
 from coterie.recommend.recommender import NotFittedError, Recommender
 from coterie.report.charts import ChartTable
 from coterie.report.charts.drawing import template

@@ -1,4 +1,4 @@
-"""The picture of a report: its main charts in one SVG or PNG file."""
+"""The picture of a report: its main charts, or the network alone, as SVG, PNG or PDF."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from coterie.base.errors import InputError
 from coterie.data.atomic_files import atomic_write
 from coterie.report.charts.drawing import WIDTH, clip, label, standalone, tag
 from coterie.report.page import Figure, Section
+from coterie.report.pdf import find_browser, print_pdf
 
 _GAP = 28.0  # between two charts
 _HEADING = 30.0  # above a chart, for its title
@@ -43,12 +44,23 @@ class Picture:
         Parameters
         ----------
         path : str or path-like
-            The file to write, with the suffix .svg or .png. PNG requires the package resvg_py.
+            The file to write, with the suffix .svg, .png or .pdf. PNG requires the package
+            resvg_py, PDF an installed browser (Chromium, Chrome or Edge).
         """
         check_picture_path(path)
-        content = self.svg.encode() if Path(path).suffix.lower() == ".svg" else self.png()
+        suffix = Path(path).suffix.lower()
+        if suffix == ".pdf":
+            content = print_pdf(self._page(), path)
+        else:
+            content = self.svg.encode() if suffix == ".svg" else self.png()
         with atomic_write(Path(path), "wb") as file:
             file.write(content)
+
+    def _page(self) -> str:
+        """Return a page of the size of the drawing, in the colours of the light mode."""
+        width, height = re.findall(r'width="(\d+)" height="(\d+)"', self.svg)[0]
+        size = f"@page {{ size: {width}px {height}px; margin: 0 }} body {{ margin: 0 }}"
+        return f"<!DOCTYPE html><style>{size}</style>{_light_colours(self.svg)}"
 
     def png(self) -> bytes:
         """Return the drawing as a PNG file with the colours of the light mode."""
@@ -61,11 +73,13 @@ class Picture:
 def check_picture_path(path: str | PathLike[str]) -> None:
     """Raise an InputError if no picture can be written to this path."""
     suffix = Path(path).suffix.lower()
-    if suffix not in (".svg", ".png"):
+    if suffix not in (".svg", ".png", ".pdf"):
         raise InputError(
-            f"{path}: a picture is an SVG or a PNG file",
-            remedy="give a name that ends with .svg or .png",
+            f"{path}: a picture is an SVG, PNG or PDF file",
+            remedy="give a name that ends with .svg, .png or .pdf",
         )
+    if suffix == ".pdf":
+        find_browser(path)
     if suffix == ".png" and find_spec("resvg_py") is None:
         raise InputError(
             f"{path}: PNG files require the package resvg_py",

@@ -33,8 +33,8 @@ _MEANING = [
     "A3, edge inference: the advantage in recognising edges that the release was made from over "
     "edges that were held out. 0 % means no advantage, 100 % means that all are recognised.",
     "A4, attacks: an attacker who knows the original graph, and some people in the release, tries "
-    "to identify the others. Some guesses are right by luck; the limit is what luck explains plus "
-    "a margin.",
+    "to identify the others. Some guesses are right by luck; the limit is the mean and three "
+    "standard deviations of what luck explains.",
 ]
 # Group of bars -> the number of people that it shows
 _GROUPS: dict[str, Callable[[AttackComparison], float | None]] = {
@@ -67,8 +67,8 @@ def risk(
         section.lead = _count_limits(shown)
         if rounded_to is not None:
             section.lead += (
-                f" Numbers of people are rounded up to multiples of {rounded_to}, and shares to "
-                "1, 2 or 5 times a power of ten."
+                f" Numbers of people are rounded up to multiples of {rounded_to}, 0 too, and "
+                "shares to 1, 2 or 5 times a power of ten, above 10 % to steps of 5 % or more."
             )
         for part in _halves(shown):
             title = "Figures and limits" + ", continued" * bool(section.figures)
@@ -124,7 +124,10 @@ def attacks(
         "luck” is the number of right guesses that luck alone explains."
     )
     if rounded_to is not None:
-        section.lead += f" All numbers of people are rounded up to multiples of {rounded_to}."
+        section.lead += (
+            f" All numbers of people are rounded up to multiples of {rounded_to}, 0 too: "
+            f"{rounded_to} means at most {rounded_to}."
+        )
     measured = {title: [_people(found(a)) for a in tried] for title, found in _GROUPS.items()}
     measured = {title: each for title, each in measured.items() if not np.isnan(each).all()}
     most = max(np.nanmax(values) for values in measured.values())

@@ -7,13 +7,15 @@ takes no figure of the original, so it cannot show one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from coterie.anonymize.figures import MEASURES
 from coterie.anonymize.private.answers import SketchAnswers
+from coterie.anonymize.private.exact_counts import node_triangles
+from coterie.anonymize.private.posterior import Interval, intervals
 from coterie.anonymize.utility.measures import Measures, measure
 from coterie.base.number_text import SUPERSCRIPT, figure, percent, short
 from coterie.data import Graph
@@ -23,13 +25,7 @@ from coterie.report.charts import Axis, Chart, ChartTable, Series, heatmap, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Page, Section, Verdict, written
 from coterie.report.shared_sections import count
-from coterie.report.sketch_accuracy import (
-    LadderErrors,
-    answer_noise,
-    ladder_errors,
-    laplace_error,
-    reliance,
-)
+from coterie.report.sketch_accuracy import answer_noise, reliance
 
 _FRIENDS = (1, 10, 50)  # the example people of the guarantee
 _PRIOR = 0.01  # what somebody believes before the publication, in the example
@@ -62,6 +58,11 @@ class _Drawn(NamedTuple):
     graph: Graph
     measures: Measures
 
+    @property
+    def triangles(self) -> int:
+        """The number of triangles."""
+        return int(node_triangles(self.graph).sum()) // 3
+
 
 def compose(
     answers: SketchAnswers, graphs: Sequence[Graph] = (), engine: Engine | None = None
@@ -71,18 +72,19 @@ def compose(
     The first five graphs are measured; `graphs` may be empty, for a report of the sketch alone.
     """
     drawn = [_Drawn(graph, measure(graph, engine, eigenvalues=0)) for graph in graphs[:_MEASURED]]
-    ladders = ladder_errors(answers, drawn[0].graph) if drawn else None
+    figures = intervals(answers)
     return Page(
         "private sketch",
         "Private networks" if len(graphs) > 1 else "Private network" if graphs else "Sketch",
         _verdict(answers),
-        _facts(answers, len(graphs)),
+        _facts(answers, figures, len(graphs)),
         [
             _guarantee(answers),
-            _rely(answers, ladders, drawn),
-            _asked(answers, ladders),
+            _rely(answers, figures, drawn),
+            _figures(figures, drawn),
+            _asked(answers),
             _pictures(answers, drawn),
-            _measures(answers, ladders, drawn),
+            _measures(drawn),
             Section("What is not guaranteed", notes=list(_NOT_GUARANTEED)),
             Section("How it was made", notes=list(_HOW)),
         ],
@@ -122,11 +124,11 @@ def _verdict(answers: SketchAnswers) -> Verdict:
     return Verdict(text, "good", "✓ differentially private")
 
 
-def _facts(answers: SketchAnswers, graphs: int) -> list[Fact]:
-    error = laplace_error(1 / (answers.exact_epsilon * answers.shares.edge_count))
+def _facts(answers: SketchAnswers, figures: Mapping[str, Interval], graphs: int) -> list[Fact]:
+    half = (figures["edges"].high - figures["edges"].low) / 2
     facts = [
         count("people", answers.n_nodes, "exact: the list is public"),
-        count("friendships", max(answers.edge_count, 0), f"with noise, about ± {short(error, 2)}"),
+        count("friendships", max(answers.edge_count, 0), f"± {short(half, 2)} (95 %)"),
         Fact("ε", answers.epsilon, "smaller is more private"),
         Fact("largest factor", factor(float(answers.exact_epsilon)), "for one friendship"),
         count("blocks", answers.n_blocks),
@@ -172,35 +174,91 @@ def _believed(exponent: float) -> str:
     return "anything" if probability > 0.99 else f"at most {percent(probability, 2)}"
 
 
-def _rely(answers: SketchAnswers, ladders: LadderErrors | None, drawn: Sequence[_Drawn]) -> Section:
+def _rely(
+    answers: SketchAnswers, figures: Mapping[str, Interval], drawn: Sequence[_Drawn]
+) -> Section:
     rows: list[list[Cell]] = [
         [row.property, row.verdict, row.reason]
-        for row in reliance(answers, ladders, [each.measures for each in drawn])
+        for row in reliance(
+            answers, figures, [each.measures for each in drawn], [each.triangles for each in drawn]
+        )
     ]
     section = Section(
         "What a recipient may rely on",
-        "Estimated from the noise of the answers and from the drawn networks, without the "
-        "original. “Yes” means an error of about 3 % or less, “roughly” about 15 % or less, "
-        "unless the reason says otherwise.",
+        "From the noise of the answers, whose law is known, and from the drawn networks; without "
+        "the original. “Yes” means that the 95 % interval reaches about 5 % to both sides or less, "
+        "“roughly” about 25 % or less, unless the reason says otherwise.",
         label="What to rely on",
     )
     section.tabulate(["property", "reliable", "why"], rows)
     return section
 
 
-def _asked(answers: SketchAnswers, ladders: LadderErrors | None) -> Section:
+_LABELS = {
+    "edges": "friendships",
+    "mean_degree": "mean number of friends",
+    "nodes_with_edges": "people with a friend",
+    "largest_degree": "largest number of friends",
+    "triangles": "triangles",
+    "global_clustering": "global clustering",
+    "mean_clustering": "mean local clustering",
+    "assortativity": "assortativity",
+    "modularity": "modularity of the blocks",
+}
+
+
+def _figures(figures: Mapping[str, Interval], drawn: Sequence[_Drawn]) -> Section:
+    """Show what the sketch says about the original, next to the drawn networks."""
+    of_draws: dict[str, list[float]] = {
+        "edges": [each.graph.n_edges for each in drawn],
+        "mean_degree": [each.measures.degree_mean for each in drawn],
+        "nodes_with_edges": [int((each.graph.degrees > 0).sum()) for each in drawn],
+        "largest_degree": [each.measures.degree_max for each in drawn],
+        "triangles": [each.triangles for each in drawn],
+        "global_clustering": [each.measures.global_clustering for each in drawn],
+        "mean_clustering": [each.measures.average_local_clustering for each in drawn],
+        "assortativity": [each.measures.assortativity for each in drawn],
+    }
     rows: list[list[Cell]] = []
-    for row in answer_noise(answers, ladders):
-        error = "–" if math.isnan(row.error) else f"± {short(row.error, 2)}"
-        if row.estimated and not math.isnan(row.error):
-            error += " (estimated)"
-        rows.append(
-            [row.question, f"{row.numbers:,}", percent(float(row.share)), error, row.answer or "–"]
+    for key, found in figures.items():
+        values = of_draws.get(key, [])
+        low, high = (
+            (figure(value) for value in (min(values), max(values))) if values else ("–", "–")
         )
+        rows.append(
+            [
+                _LABELS[key],
+                figure(found.value),
+                f"{figure(found.low)} to {figure(found.high)}",
+                low if low == high else f"{low} to {high}",
+            ]
+        )
+    section = Section(
+        "What the sketch says about the original",
+        "The interval has the true figure with a probability of 95 %: of 100 sketches, about 95 "
+        "intervals do. Before each draw the true answers are drawn from what the noise leaves "
+        "open, so several draws differ by about as much.",
+        label="Intervals",
+    )
+    section.tabulate(["figure", "estimate", "95 % interval", "drawn networks"], rows)
+    return section
+
+
+def _asked(answers: SketchAnswers) -> Section:
+    rows: list[list[Cell]] = [
+        [
+            row.question,
+            f"{row.numbers:,}",
+            percent(float(row.share)),
+            f"± {short(row.error, 2)}",
+            row.answer or "–",
+        ]
+        for row in answer_noise(answers)
+    ]
     columns = ["question", "numbers", "share of ε", "expected error of each number", "noisy answer"]
     caption = (
-        "The shares add up to 100 %. The errors of the last three answers depend on the original; "
-        "they are estimated from the first drawn network."
+        "The shares add up to 100 %. The errors of the triangles and of the damped sum depend on "
+        "the original; they are estimated from the largest noisy degrees."
     )
     section = Section(
         "What was asked, and with how much noise",
@@ -311,17 +369,15 @@ def _blocks(answers: SketchAnswers) -> Chart:
     )
 
 
-def _measures(
-    answers: SketchAnswers, ladders: LadderErrors | None, drawn: Sequence[_Drawn]
-) -> Section:
+def _measures(drawn: Sequence[_Drawn]) -> Section:
     """Show mean and range of the measures of the drawn graphs."""
     section = Section(
         "The drawn networks",
         "Measures of the networks drawn from the sketch. The original is not shown: its figures "
         "are private.",
     )
-    if not drawn or ladders is None:
-        return section
+    if not drawn:
+        return Section("The drawn networks")
     rows: list[list[Cell]] = []
     for declared in MEASURES:
         values = [declared.of(each.measures) for each in drawn]
@@ -333,10 +389,6 @@ def _measures(
             low, high = shown(min(values)), shown(max(values))
             row.append("–" if low == high else f"{low} to {high}")
         rows.append(row)
-    target = f"{max(answers.triangles, 0):,}"
-    triangles: list[Cell] = ["triangles", f"{ladders.drawn_triangles:,}"]
-    rows.append(triangles + ["–"] * (len(drawn) > 1))
     columns = ["measure", "mean" if len(drawn) > 1 else "value"] + ["range"] * (len(drawn) > 1)
-    caption = f"Triangles: of the first network; the sketch's noisy answer is {target}."
-    section.tabulate(columns, rows, caption)
+    section.tabulate(columns, rows)
     return section

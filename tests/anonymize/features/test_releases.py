@@ -113,7 +113,7 @@ def test_attributes_survive_graphml(small, tmp_path, monkeypatch) -> None:
     assert read["ill"].values.tolist() == release.node_tables[0]["ill"].tolist()
     network = nx.read_graphml(folder / "graph.graphml")  # as other programs see it
     assert network.nodes["0"]["ill"] == release.node_tables[0]["ill"][0]
-    with pytest.raises(InputError, match="only GraphML holds attributes"):
+    with pytest.raises(InputError, match="GraphML, GEXF hold attributes"):
         ct.write_graph(graph, tmp_path / "x.csv", node_columns=table.to_columns())
 
 

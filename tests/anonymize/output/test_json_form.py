@@ -122,7 +122,7 @@ def test_utility_json(release: Release) -> None:
     utility = result_json(release.utility)
     assert set(utility) == {
         "original", "published", "spread", "draws", "degree_ks", "communities", "further",
-        "not_kept",
+        "not_kept", "properties", "kept_share", "fit_for", "verdict",
     }  # fmt: skip
     assert set(utility["communities"]) == {
         "original", "self_agreement", "draws", "foreign_modularity", "agreement",

@@ -18,6 +18,7 @@ from tests.support.privacy_checks import (
     audited_epsilon,
     largest_change,
     star,
+    two_hubs,
 )
 
 from coterie.anonymize.private import budget, exact_counts, noise, public_rules
@@ -57,6 +58,22 @@ ANSWERS = {
 def test_audit_of_an_answer_is_within_epsilon_and_not_blind(name: str) -> None:
     bound = audit_answer(*ANSWERS[name])
     assert 0.9 * EPSILON <= bound <= EPSILON
+
+
+def test_audit_of_a_capped_sum_is_within_epsilon_and_not_blind() -> None:
+    """Two nodes that share two others, joined or not: 3.3 of the 4 that the noise allows for."""
+    joined = SmallGraph(4, two_hubs(4).edges | {(0, 1)})
+    cap = 2
+    samples = [
+        noise.add_noise(
+            np.tile(exact_counts.capped_clustering(graph.graph(), 0, cap), SAMPLES),
+            exact_counts.capped_sensitivity(cap),
+            EPSILON,
+        )
+        for graph in (two_hubs(4), joined)
+    ]
+    bound = audited_epsilon(*samples, np.arange(0, 80, 20))
+    assert 0.75 * EPSILON <= bound <= EPSILON
 
 
 def choices(one_more: bool, epsilon: Fraction) -> np.ndarray:
@@ -144,7 +161,8 @@ def test_mutant_with_shares_above_one_is_caught() -> None:
     shares = {**vars(budget.SHARES), "labels": budget.SHARES.labels + Fraction(1, 100)}
     with pytest.raises(ValueError, match="add up to exactly 1"):
         budget.Shares(**shares)
-    assert sum(budget.SHARES.parts()) == 1
+    for each in (*budget.PURPOSES.values(), budget.SHARES_BEFORE):
+        assert sum(each.parts()) == 1
 
 
 def test_mutant_with_a_cap_read_from_the_data_is_caught() -> None:

@@ -186,7 +186,8 @@ def sketches(draw: st.DrawFn) -> SketchAnswers:
         bin_thresholds=thresholds,
         bin_edges=square_of(numbers(bins * (bins + 1) // 2), bins),
         triangles=draw(st.integers(-300, 300)),
-        clustering_sums=tuple(draw(st.integers(-(2**44), 2**44)) for _ in range(2)),
+        clustering_sums=(draw(st.integers(-(2**44), 2**44)),),
+        capped_sums=tuple(draw(st.integers(-(2**20), 2**20)) for _ in range(2)),
     )
 
 

@@ -167,11 +167,13 @@ def test_a_scale_with_too_many_digits_is_an_error() -> None:
         noise.discrete_laplace(Fraction(2**34, 3), 1)
 
 
-@pytest.mark.parametrize("epsilon", ["0.000001", "0.999999", "99.999999", "100"])
+@pytest.mark.parametrize("epsilon", ["0.0001", "0.999999", "99.999999", "100"])
 def test_every_epsilon_gives_scales_that_the_sampler_takes(epsilon: str) -> None:
     exact = budget.parse_epsilon(epsilon, allow_large_epsilon=True)
-    for share in budget.SHARES.parts():
-        for sensitivity in (1, 2):
+    shares = {share for each in budget.PURPOSES.values() for share in each.parts()}
+    capped = {share for each in budget.PURPOSES.values() for share in each.capped_sums}
+    for share in shares:
+        for sensitivity in (1, 2, 20, 170) if share in capped else (1, 2):
             scale = sensitivity / (exact * share)
             assert scale.numerator < 2**34
             assert scale.denominator < 2**42

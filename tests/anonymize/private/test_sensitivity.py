@@ -100,6 +100,44 @@ def test_ladders_of_extreme_shapes_satisfy_both_conditions(graph: SmallGraph) ->
         )
 
 
+def assert_capped(graph: SmallGraph, highest: int, cap: int) -> None:
+    """Check the bound of a capped sum on every neighbour, and its value by the definition."""
+    bound = exact_counts.capped_sensitivity(cap)
+    assert largest_change(lambda g: exact_counts.capped_clustering(g, highest, cap), graph) <= bound
+    unit, near = exact_counts.clustering_unit(graph.n), neighbours(graph.edges, graph.n)
+    total = 0
+    for u, w in graph.edges:
+        counted = [
+            len(near[z]) for z in near[u] & near[w] if not highest or len(near[z]) <= highest
+        ]
+        total += min(cap * unit, sum(unit // (d * (d - 1) // 2) for d in counted))
+    found = exact_counts.capped_clustering(graph.graph(), highest, cap)
+    assert found.tolist() == [5 * total // unit]
+
+
+@given(small_graphs(8), st.sampled_from([0, 2, 3, 5]), st.integers(1, 4))
+def test_capped_sums_change_by_the_cap_and_one_at_each_end(
+    graph: SmallGraph, highest: int, cap: int
+) -> None:
+    assert_capped(graph, highest, cap)
+
+
+@pytest.mark.parametrize("graph", [star(8), clique(7), two_hubs(9), *SHAPES[-3:]])
+def test_capped_sums_of_extreme_shapes(graph: SmallGraph) -> None:
+    for highest in (0, 5):
+        for cap in (1, 2, 32):
+            assert_capped(graph, highest, cap)
+
+
+def test_most_of_the_bound_of_a_capped_sum_is_reached_and_a_mutant_would_exceed_it() -> None:
+    """Two hubs with two shared neighbours: their edge carries 2, and each end gains 2/3."""
+    found = largest_change(lambda g: exact_counts.capped_clustering(g, 0, 2), two_hubs(4))
+    assert 16 <= found <= 17 <= exact_counts.capped_sensitivity(2) == 20
+    assert found > exact_counts.CAPPED_UNIT * 2  # a bound without the ends is too small
+    free = largest_change(lambda g: exact_counts.capped_clustering(g, 0, 1000), two_hubs(9))
+    assert free > 20  # without a cap there is no bound
+
+
 def assert_conditions(graph: SmallGraph, ladder) -> None:
     """Check (a) the change is within the width, and (b) the width moves by at most a step."""
     here = ladder(graph.graph())

@@ -285,6 +285,7 @@ def test_the_file_contains_answers_and_public_facts_only(made, tmp_path: Path) -
         "edge_count",
         "triangles",
         "clustering_sums",
+        "capped_sums",
         "sha256",
     }
     assert b"staff" not in content
@@ -322,7 +323,7 @@ def content(tmp_path_factory) -> bytes:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "upgrade coterie"),
+        ({"format": 3}, "upgrade coterie"),
         ({"rules": 99}, "upgrade coterie"),
         ({"format": "1"}, "is not a sketch"),
         ({"nodes": 9}, "number of nodes"),
@@ -333,10 +334,13 @@ def content(tmp_path_factory) -> bytes:
         ({"epsilon": "-1"}, "epsilon"),
         ({"shares": ["1"]}, "shares"),
         ({"damping_degrees": [6]}, "damping"),
+        ({"capped_sums": [1]}, "capped sums"),
+        ({"capped_sums": [1, 2.5]}, "an answer"),
+        ({"rules": 2}, "shares"),
         ({"clustering_unit": 1}, "clustering unit"),
-        ({"clustering_sums": [1]}, "clustering sums"),
+        ({"clustering_sums": [1, 2]}, "clustering sums"),
         ({"clustering_sums": 7}, "clustering sums"),
-        ({"clustering_sums": [1, "2"]}, "an answer"),
+        ({"clustering_sums": ["2"]}, "an answer"),
         ({"triangles": 1.5}, "an answer"),
         ({"triangles": None}, "an answer"),
         ({"edge_count": 2**41}, "number of edges"),

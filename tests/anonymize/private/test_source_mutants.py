@@ -152,19 +152,19 @@ LEAKS = {
         "exact_counts.degrees(graph), 1,",
     ),
     "degree counts with sensitivity 1": (
-        "2,\n        epsilon * SHARES.degree_counts",
-        "1,\n        epsilon * SHARES.degree_counts",
+        "2,\n        epsilon * shares.degree_counts",
+        "1,\n        epsilon * shares.degree_counts",
     ),
     "largest degrees with sensitivity 1": (
-        "2,\n        epsilon * SHARES.largest_degrees",
-        "1,\n        epsilon * SHARES.largest_degrees",
+        "2,\n        epsilon * shares.largest_degrees",
+        "1,\n        epsilon * shares.largest_degrees",
     ),
     "half the noise of the edges": (
-        "epsilon * SHARES.edge_count",
-        "2 * epsilon * SHARES.edge_count",
+        "epsilon * shares.edge_count",
+        "2 * epsilon * shares.edge_count",
     ),
-    "shares above 1": ("epsilon * SHARES.labels", "epsilon * (SHARES.labels + SHARES.degrees)"),
-    "a cap read from the data": (
+    "shares above 1": ("epsilon * shares.labels", "epsilon * (shares.labels + shares.degrees)"),
+    "a number of counts read from the data": (
         "public_rules.n_degree_counts(n, noisy_degrees)",
         "max(int(graph.degrees.max()), 1)",
     ),
@@ -179,6 +179,18 @@ LEAKS = {
     "bins of the true degrees": (
         "public_rules.bins_of(noisy_degrees, thresholds)",
         "public_rules.bins_of(graph.degrees, thresholds)",
+    ),
+    "a cap read from the data": (
+        "public_rules.clustering_cap(ratio)",
+        "public_rules.clustering_cap(500.0 * (graph.n_edges % 2))",
+    ),
+    "capped sums without what changes at the ends": (
+        "exact_counts.capped_sensitivity(cap)",
+        "exact_counts.CAPPED_UNIT * cap",
+    ),
+    "sums without a cap": (
+        "exact_counts.capped_clustering(graph, highest, cap)",
+        "exact_counts.capped_clustering(graph, highest, 1000)",
     ),
     "a floor read from the data": (
         "public_rules.common_neighbour_floor(expected, distribution)",

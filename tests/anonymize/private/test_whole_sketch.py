@@ -14,7 +14,7 @@ from tests.support.privacy_checks import SmallGraph, audited_epsilon
 from coterie.anonymize.private import answers as answers_module
 from coterie.anonymize.private import exact_counts, ladder, public_rules
 from coterie.anonymize.private.answers import SketchAnswers, ask
-from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES
+from coterie.anonymize.private.budget import DAMPING_DEGREES, HIGHEST_DEGREES, SHARES
 from coterie.anonymize.private.noise import discrete_laplace
 from coterie.anonymize.private.sketch_file import to_bytes
 from coterie.data import Graph
@@ -49,7 +49,7 @@ def log_likelihood(seen: SketchAnswers, graph: Graph, epsilon: Fraction, shares=
         epsilon * shares.largest_degrees / 2,
     )
     expected = public_rules.expected_degrees(
-        seen.noisy_degrees, seen.degree_distribution(), epsilon
+        seen.noisy_degrees, seen.degree_distribution(), epsilon, shares
     )
     sums = np.zeros(seen.n_blocks)
     placed: list[int] = []
@@ -80,6 +80,12 @@ def log_likelihood(seen: SketchAnswers, graph: Graph, epsilon: Fraction, shares=
     ):
         made = count.clustering_ladder(graph, at_node, damping, 0)
         total += ladder_part(answer, made, epsilon * share)
+    cap = public_rules.clustering_cap(seen.hub_ratio)
+    for highest, answer, share in zip(
+        HIGHEST_DEGREES, seen.capped_sums, shares.capped_sums, strict=True
+    ):
+        exact = count.capped_clustering(graph, highest, cap)
+        total += log_laplace(answer, exact, epsilon * share / (5 * (cap + 2)))
     assert n == seen.n_nodes
     return total
 
@@ -160,6 +166,7 @@ QUESTIONS = {
     "edges_between": 2,
     "triangle_ladder": 1,
     "clustering_ladder": len(DAMPING_DEGREES),
+    "capped_clustering": len(HIGHEST_DEGREES),
 }
 
 
@@ -192,6 +199,7 @@ def same_answers_of_any_graph(monkeypatch) -> None:
         "node_triangles": lambda g: None,
         "triangle_ladder": lambda g, at_node, floor: ladder.Ladder(5, 2, 1),
         "clustering_ladder": lambda g, at_node, damping, floor: ladder.Ladder(7, 2, 1),
+        "capped_clustering": lambda g, highest, cap: np.array([4]),
     }
     for name, function in fixed.items():
         monkeypatch.setattr(exact_counts, name, function)

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from coterie.anonymize.figures import FURTHER_MEASURES, FigureRow, public_rows
+from coterie.anonymize.figures import (
+    DEGREES,
+    EIGENVALUES,
+    FURTHER_MEASURES,
+    MEASURES,
+    PURPOSES,
+    FigureRow,
+    public_rows,
+)
 from coterie.anonymize.published_graph import assign_new_ids
 from coterie.anonymize.utility.community_utility import (
     CommunityDraw,
@@ -20,10 +28,9 @@ from coterie.anonymize.utility.community_utility import (
 from coterie.anonymize.utility.measures import Measures, measure
 from coterie.anonymize.utility.release_utility import (
     assess_utility,
-    communities_not_kept,
-    further_not_kept,
+    judge,
+    judge_communities,
     mean_and_spread,
-    properties_not_kept,
 )
 from coterie.data import Graph
 from coterie.data.generators import planted_partition
@@ -58,6 +65,10 @@ def test_mean_and_standard_deviation_over_draws(measures: Measures) -> None:
     assert mean.modularity is None
 
 
+def _lost(*arguments) -> list[str]:
+    return [found.sentence for found in judge(*arguments) if not found.kept]
+
+
 def test_properties_outside_their_tolerance_are_described(measures: Measures) -> None:
     changed = replace(
         measures,
@@ -66,7 +77,7 @@ def test_properties_outside_their_tolerance_are_described(measures: Measures) ->
         isolates=20,
         spectrum=[2 * value for value in measures.spectrum],
     )
-    described = properties_not_kept(measures, [changed], 0.125)
+    described = _lost(measures, [changed], 0.125)
     assert [text.split(":")[0] for text in described] == [
         "global clustering",
         "largest degree",
@@ -80,8 +91,31 @@ def test_properties_outside_their_tolerance_are_described(measures: Measures) ->
 def test_sentences_for_the_owner_have_exact_figures(measures: Measures) -> None:
     # The public report shows only what stands before the colon (test_public_report.py).
     original = replace(measures, degree_max=47)
-    (described,) = properties_not_kept(original, [replace(measures, degree_max=10)], 0.0)
+    (described,) = _lost(original, [replace(measures, degree_max=10)], 0.0)
     assert described == "largest degree: 47 became 10"
+
+
+def test_one_rule_decides_what_is_preserved() -> None:
+    """10 % of counts, means and lengths; .05 of coefficients; .02 of shares and distances."""
+    declared = [*MEASURES, *FURTHER_MEASURES, DEGREES, EIGENVALUES]
+    judged = [figure for figure in declared if figure.purpose]
+    assert {figure.purpose for figure in judged} == set(PURPOSES)
+    for figure in judged:
+        assert (figure.relative, figure.absolute) in ((0.1, None), (None, 0.05), (None, 0.02))
+    coefficients = {figure.key for figure in judged if figure.absolute == 0.05}
+    assert coefficients == {"assortativity", "modularity"}
+
+
+def test_the_usefulness_is_judged_by_purpose(graph: Graph, measures: Measures) -> None:
+    blocks = (np.arange(200) // 50).astype(np.int32)
+    copy = assign_new_ids(graph, default_rng(0))
+    utility = assess_utility(graph, measures, blocks, [copy], LocalEngine(1))
+    assert utility.kept_share == 1.0 and utility.fit_for == list(PURPOSES.values())
+    assert utility.verdict.startswith(f"{len(utility.properties)} of {len(utility.properties)}")
+    lost = [found._replace(kept=found.purpose == "degrees") for found in utility.properties]
+    poor = replace(utility, properties=lost)
+    assert poor.fit_for == [PURPOSES["degrees"]]
+    assert poor.verdict.startswith("Not worth publishing: only ")
 
 
 # ---- communities ----------------------------------------------------------------------------
@@ -94,7 +128,7 @@ def test_communities_of_a_copy_are_kept() -> None:
     assert found.original.communities == 4
     assert found.self_agreement == found.agreement == 1.0
     assert found.foreign_share == pytest.approx(1.0)
-    assert communities_not_kept(found) == []
+    assert all(kept.kept for kept in judge_communities(found))
     assert found == assess_communities(graph, copies, LocalEngine(1))
 
 
@@ -104,7 +138,7 @@ def test_communities_that_the_release_made_up_are_reported() -> None:
     found = assess_communities(graph, [assign_new_ids(other, default_rng(0))])
     assert found.draws[0].figures.community_modularity > 0.5
     assert abs(found.foreign_modularity) < 0.05
-    foreign, members = communities_not_kept(found)
+    foreign, members = (p.sentence for p in judge_communities(found) if not p.kept)
     assert foreign.startswith("communities: those found in the release have modularity")
     assert members.startswith("who is in which community")
 
@@ -116,12 +150,13 @@ def test_original_without_clear_communities() -> None:
     drawn = Graph.from_edges(other[:, 0], other[:, 1], n_nodes=300)
     found = assess_communities(graph, [assign_new_ids(drawn, default_rng(0))])
     assert found.self_agreement < 0.8
-    assert communities_not_kept(found)[-1].startswith("the original has no clear communities")
+    (judged,) = judge_communities(found)
+    assert not judged.kept and "the original has no clear communities" in judged.sentence
 
 
 @pytest.mark.parametrize(
     ("foreign", "agreement", "self_agreement", "sentences"),
-    [(0.51, 0.75, 1.0, 0), (0.509, 0.75, 1.0, 1), (0.51, 0.74, 1.0, 1), (0.6, 0.1, 0.8, 0)],
+    [(0.51, 0.75, 1.0, 0), (0.509, 0.75, 1.0, 1), (0.51, 0.74, 1.0, 1), (0.6, 0.1, 0.5, 0)],
 )
 def test_thresholds_of_communities(
     foreign: float, agreement: float, self_agreement: float, sentences: int
@@ -129,7 +164,7 @@ def test_thresholds_of_communities(
     figures = CommunityFigures(0.6, 10, 3, 0.2)
     draw = CommunityDraw(figures, foreign, agreement)
     found = CommunityUtility(figures, self_agreement, [draw])
-    assert len(communities_not_kept(found)) == sentences
+    assert sum(not judged.kept for judged in judge_communities(found)) == sentences
 
 
 # ---- further measures -----------------------------------------------------------------------
@@ -140,15 +175,19 @@ def _row(label: str, original: float, published: float) -> FigureRow:
     return FigureRow(figure, original, published, figure.keeps(original, published))
 
 
-def test_lost_patterns_are_named_with_their_figures() -> None:
+def test_all_lost_measures_are_named_with_their_figures(measures: Measures) -> None:
     rows = [
         _row("4-cliques", 123_456, 111_111),
         _row("squares, with or without diagonals", 123_456, 60_000),
         _row("nodes in the innermost core", 57, 46),
         _row("diamonds (squares with one diagonal)", 123_456, 0),
     ]
-    assert [row.kept for row in rows] == [True, False, True, False]
-    assert further_not_kept(rows) == ["squares, with or without diagonals: 123,456 became 60,000"]
+    assert [row.kept for row in rows] == [True, False, False, False]
+    assert _lost(measures, [measures], 0.0, None, rows) == [
+        "squares, with or without diagonals: 123,456 became 60,000",
+        "nodes in the innermost core: 57 became 46",
+        "diamonds (squares with one diagonal): 123,456 became 0",
+    ]
 
 
 def test_figures_of_few_people_are_not_public() -> None:

@@ -16,9 +16,9 @@ from tests import reference as ref
 import coterie as ct
 from coterie.base.errors import InputError
 from coterie.kernels.graphs.triangles import best_two_steps, shared_weight
-from coterie.models.hard.description.sampling import sample_partitions
 from coterie.models.hard.link_scores import _logistic
 from coterie.models.hard.new_nodes import _by_building, join_costs
+from coterie.models.hard.posterior import sample_partitions
 
 OBJECTIVES = ("simple", "degree-corrected", "directed", "weighted")
 
@@ -224,8 +224,8 @@ def test_scores_are_averaged_over_samples() -> None:
         for z in parts
     ]
     model = fitted(graph, parts[0].astype(np.int32), "simple")
-    samples = sample_partitions(graph, model.labels_, "simple", n_samples=2, n_chains=1)
-    samples = replace(samples, labels_=np.array(parts, np.int32))
+    samples = sample_partitions(graph, [model.labels_], "simple", n_samples=2, n_chains=1)
+    samples = replace(samples, levels_=(np.array(parts, np.int32),))
     averaged = model.score_pairs([0, 1], [5, 8], closure=False, samples=samples)
     np.testing.assert_allclose(averaged, np.mean(each, axis=0))
     H = model.to_networkx(samples=samples)

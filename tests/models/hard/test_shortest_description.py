@@ -190,10 +190,3 @@ def test_requests_that_cannot_work_are_refused(options, message):
     graph = ct.Graph.from_edges(*zip(*EDGES, strict=True))
     with pytest.raises(InputError, match=message):
         hard_model(**options).fit(graph)
-
-
-def test_a_hierarchy_is_not_sampled():
-    graph = ct.Graph.from_edges(*zip(*EDGES, strict=True))
-    model = ct.BlockModel("simple", nested=True).fit(graph)
-    with pytest.raises(InputError, match="hierarchy"):
-        model.sample()

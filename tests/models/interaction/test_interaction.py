@@ -46,66 +46,58 @@ def two_groups(seed: int = 0, n: int = 120, m: int = 60):
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(2, 9))
 def test_item_regression_equals_ridge_regression_of_each_item(seed: int, n: int, m: int) -> None:
+    """By users and by items; coefficients have the precision of float16."""
     X = random_table(seed, n, m)
     fitted = ItemRegression.fit(csr_array(X), 2.0)
-    expected = X @ reference.item_regression(X, 2.0)
-    assert_allclose(fitted.scores(csr_array(X)), expected, atol=1e-5)
-    Z = random_table(seed + 1, 3, m)  # users who were not in the training data
     B = reference.item_regression(X, 2.0)
-    has_item = X.any(axis=0)
-    assert_allclose(fitted.scores(csr_array(Z)), (Z * has_item) @ B, atol=1e-5)
+    assert_allclose(fitted.coefficients.toarray(), B, atol=1e-3)
+    Z = random_table(seed + 1, 3, m)  # users who were not in the training data
+    scores = fitted.scores(csr_array(Z))
+    assert_allclose(scores, (Z * X.any(axis=0)) @ B, atol=5e-3)
+    for z, row in zip(Z, scores, strict=True):
+        assert_allclose(fitted.scores_of_one(np.flatnonzero(z)), row, atol=1e-5)
     for item in range(m):
-        assert_allclose(fitted.coefficients(item), B[:, item], atol=1e-5)
-
-
-def test_user_side_and_item_side_give_the_same_scores() -> None:
-    X = random_table(3, 30, 30)
-    by_items = ItemRegression.fit(csr_array(np.vstack([X, np.zeros((9, 30))])), 5.0)
-    by_users = ItemRegression.fit(csr_array(np.hstack([X[:20], np.zeros((20, 3))])), 5.0)
-    assert by_items.rows is None and by_users.rows is not None
-    expected = X[:20] @ reference.item_regression(X[:20], 5.0)
-    assert_allclose(
-        by_users.scores(csr_array(np.hstack([X[:20], np.zeros((20, 3))])))[:, :30],
-        expected,
-        atol=1e-5,
-    )
-    assert_allclose(by_items.scores(csr_array(X)), X @ reference.item_regression(X, 5.0), atol=1e-5)
+        assert_allclose(fitted.contributions(np.arange(m), item), B[:, item], atol=1e-3)
 
 
 def test_large_matrices_are_limited_to_the_most_popular_items() -> None:
-    X = random_table(4, 40, 12) * (np.random.default_rng(5).random(12) < 2)
+    X = random_table(4, 40, 12)
     X[:, [2, 7]] = 0
     X[:3, [2, 7]] = 1  # the least popular items
     fitted = ItemRegression.fit(csr_array(X), 3.0, max_side=10)
     popular = [i for i in range(12) if i not in (2, 7)]
-    assert_array_equal(fitted.items, popular)
+    assert_array_equal(np.flatnonzero(fitted.diagonal), popular)
     scores = fitted.scores(csr_array(X))
     expected = X[:, popular] @ reference.item_regression(X[:, popular], 3.0)
-    assert_allclose(scores[:, popular], expected, atol=1e-5)
-    assert not scores[:, [2, 7]].any() and not fitted.coefficients(2).any()
+    assert_allclose(scores[:, popular], expected, atol=5e-3)
+    assert not scores[:, [2, 7]].any()
 
 
-@pytest.mark.parametrize(("n", "m"), [(14, 25), (25, 14)])
-def test_the_scores_of_one_user_are_those_of_the_table_of_users(n: int, m: int) -> None:
-    """With and without all coefficients at hand; items 3 and m + 1 have a special place."""
-    X = random_table(6, n, m)
-    X[:, 3] = 0  # an item that nobody has is not in the regression
+@pytest.mark.parametrize(("n", "m"), [(40, 70), (90, 60)], ids=["by users", "by items"])
+def test_the_largest_coefficients_are_kept(n: int, m: int, monkeypatch) -> None:
+    monkeypatch.setattr(item_regression, "_MIN_KEPT", 300)
+    monkeypatch.setattr(item_regression, "_PER_PAIR", 0)
+    monkeypatch.setattr(item_regression, "_ROWS", 7)
+    X = random_table(1, n, m, 0.2)
+    B = reference.item_regression(X, 4.0)
+    least = np.sort(np.abs(B).ravel())[-300]
+    found = ItemRegression.fit(csr_array(X), 4.0).coefficients.toarray()
+    assert_allclose(found, np.where(np.abs(B) >= least, B, 0), atol=1e-3)
+    assert np.count_nonzero(found) == 300
+
+
+def test_an_added_item_is_regressed_on_the_known_ones() -> None:
+    X, twin = random_table(6, 60, 14), random_table(6, 60, 14)[:, [5]]
     fitted = ItemRegression.fit(csr_array(X), 2.0)
-    added = fitted.with_items(csr_array(random_table(7, 2, n)), csr_array(X))
-    Z = random_table(8, 4, m + 2)
-    for regression in (added, added.with_table()):
-        for z, expected in zip(Z, added.scores(csr_array(Z)), strict=True):
-            found = regression.scores_of_one(np.flatnonzero(z))
-            assert_allclose(found, expected, atol=1e-5)
-    assert (added.with_table().table is None) == (n > m)
+    grown = fitted.with_items(csr_array(twin.T), csr_array(X))
+    P = np.linalg.inv(X.T @ X + 2.0 * np.eye(14))
+    expected = P @ X.T @ twin[:, 0]
+    found = grown.coefficients.toarray()
+    assert_allclose(found[:14, 14], expected, atol=0.02)
+    assert not found[14].any() and grown.n_items == 15
     factors = Factors.fit(csr_array(X), 3, FactorSettings(0.05, 0.1), 2, np.random.default_rng(0))
-    for x, expected in zip(X, factors.scores(csr_array(X)), strict=True):
-        assert_allclose(factors.scores_of_one(np.flatnonzero(x)), expected, atol=1e-12)
-
-
-def test_a_large_regression_gets_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_regression, "MAX_TABLE", 5)
-    assert ItemRegression.fit(csr_array(random_table(9, 5, 12)), 2.0).with_table().table is None
+    for x, row in zip(X, factors.scores(csr_array(X)), strict=True):
+        assert_allclose(factors.scores_of_one(np.flatnonzero(x)), row, atol=1e-12)
 
 
 def test_single_precision_agrees_with_double_precision() -> None:
@@ -114,9 +106,10 @@ def test_single_precision_agrees_with_double_precision() -> None:
     X = csr_array((rng.random((2300, 2100)) < 0.01).astype(float))
     fitted = ItemRegression.fit(X, 50.0)
     P = np.linalg.inv((X.T @ X).toarray() + 50.0 * np.eye(2100))
-    assert fitted.rows is None
-    assert_allclose(fitted.inverse, P, atol=1e-6)
-    assert_array_equal(fitted.inverse, fitted.inverse.T)
+    assert_allclose(fitted.diagonal, np.diag(P), rtol=1e-3)
+    B = -P / np.diag(P)
+    kept = fitted.coefficients.toarray()
+    assert_allclose(kept[kept != 0], B[kept != 0], atol=1e-4)
 
 
 @settings(deadline=None, max_examples=25)
@@ -239,33 +232,31 @@ def _not_finite(array):
     return out
 
 
-def _half_precision(array):
-    return array.astype(np.float16)
+def _other_precision(array):
+    return array.astype(np.float16 if array.dtype != np.float16 else np.float32)
 
 
 def _huge(array):
     out = array.copy()
-    out.flat[-1] = 2**62
+    out.flat[-1] = np.iinfo(array.dtype).max
     return out
 
 
 def _negative(array):
     out = array.copy()
-    out.flat[0] = -5
+    out.flat[0] = np.array(-5).astype(array.dtype)
     return out
 
 
-@pytest.mark.parametrize("wide", [False, True], ids=["by-items", "by-users"])
-def test_every_damaged_array_is_refused(wide: bool) -> None:
-    u, v, liked, n, m = two_groups(n=30 if wide else 120)
+def test_every_damaged_array_is_refused() -> None:
+    u, v, liked, n, m = two_groups()
     arrays = fit_interactions(u, v, liked, n, m).to_arrays()
-    assert ("seen.regression.row_items" in arrays) == wide
     FittedInteractions.from_arrays(arrays, m)
     for name, array in arrays.items():
         changes = [_cut] if array.size and array.ndim else []
         if array.size and array.dtype.kind == "f":
-            changes += [_not_finite, _half_precision]
-        if array.size and array.dtype.kind == "i":
+            changes += [_not_finite, _other_precision]
+        if array.size and array.dtype.kind in "iu":
             changes += [_huge, _negative]
         for change in changes:
             with pytest.raises(ArrayError):

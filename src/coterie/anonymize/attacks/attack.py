@@ -242,7 +242,7 @@ class AttackComparison(NamedTuple):
     result: Any  # AttackResult of attacks that guess
     found: int  # people identified in the published graph
     naive: int  # people identified in a copy with only the names removed
-    deleted_10: int  # people identified in a copy with 10 % of the edges deleted
+    deleted_10: int | None  # in a copy with 10 % of the edges deleted; None if not attacked
     expected: float | None  # people guessed right by luck; None if it is not known
     has_power: bool  # it identifies people in its control
     public: bool  # whether published reports show it, rounded

@@ -25,6 +25,7 @@ from typing import NamedTuple
 MIN_GROUP = 10
 _FINEST = 0.01
 _FINEST_DEGREE_SHARE = 0.001
+_FINE_UP_TO, _COARSE_STEP = 0.1, 0.05  # of shares that are rounded up
 
 
 class Rounded(NamedTuple):
@@ -83,8 +84,17 @@ class PublicRounding:
         return max(1, int(people) // self.group * self.group)
 
     def at_most_share(self, value: float) -> float:
-        """Round a share up to 1, 2 or 5 times a power of ten; exactly 0 stays 0."""
-        return min(1.0, nice_step(value)) if value > 0 else 0.0
+        """Round a share up: to 1, 2 or 5 times a power of ten below 10 %, above to steps.
+
+        The steps are 5 %, or those of shares of the people if they are wider. Exactly 0 stays 0.
+
+        >>> [PublicRounding(5000, 10).at_most_share(x) for x in (0.0, 0.012, 0.07, 0.53, 0.98)]
+        [0.0, 0.02, 0.1, 0.55, 1.0]
+        """
+        if value <= _FINE_UP_TO:
+            return min(1.0, nice_step(value)) if value > 0 else 0.0
+        step = max(_COARSE_STEP, self.share_step)
+        return min(1.0, round(math.ceil(value / step - 1e-9) * step, 9))
 
     @property
     def bin_width(self) -> int:

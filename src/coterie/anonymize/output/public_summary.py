@@ -8,6 +8,7 @@ exact figures and goes to the private folder.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from coterie.anonymize.policy import Limit, PolicyDecision, figures_without_limi
 from coterie.anonymize.risk.assessment import PublicationLevel, Risk, publication_levels
 from coterie.anonymize.utility.community_utility import PublicCommunities, public_communities
 from coterie.anonymize.utility.measures import Measures
-from coterie.anonymize.utility.release_utility import Utility
+from coterie.anonymize.utility.release_utility import Property, Utility, usefulness
 from coterie.data import Graph
 
 _COARSEST_CLUSTERING = 0.2  # a rounder figure says nothing
@@ -81,6 +82,7 @@ class PublicUtility:
     not_kept: list[str] = field(default_factory=list)
     communities: PublicCommunities | None = None
     further: list[FigureRow] = field(default_factory=list)
+    verdict: str = ""  # a sentence about the usefulness
 
     def measure(self, key: str) -> FigureRow | None:
         """Return one of the measures."""
@@ -140,6 +142,8 @@ def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
     """Select and round what may be published about a release."""
     utility, risk, decision = figures.utility, figures.risk, figures.decision
     rounding = PublicRounding(figures.original.n_nodes, max(MIN_GROUP, min_class_size))
+    further = public_rows(utility.further, rounding.group)
+    judged = _public_properties(utility, further)
     return PublicSummary(
         **_known_to_all(figures),
         reasons=[f"limit exceeded: {x.label}" for x in decision.limits if not x.holds],
@@ -148,14 +152,15 @@ def summarize(figures: ReleaseFigures, min_class_size: int) -> PublicSummary:
             [_public_measure(row, utility, rounding) for row in _measured(utility)],
             rounding.at_most_share(max(utility.degree_ks, rounding.share_step / 2)),
             # The sentences contain exact figures; the table has the rounded ones.
-            list(dict.fromkeys(sentence.split(":")[0] for sentence in utility.not_kept)),
+            [found.name for found in judged if not found.kept],
             _public_communities(utility, rounding),
-            public_rows(utility.further, rounding.group),
+            further,
+            usefulness(judged),
         ),
         profiles=_profiles(figures, rounding),
         limits=[_public_limit(limit, rounding) for limit in _risk_figures(figures)],
         levels=[_public_level(level, rounding) for level in publication_levels(risk)],
-        attacks=[_public_attack(attack, rounding) for attack in _attacks(risk)],
+        attacks=[_public_attack(attack, rounding) for attack in _attacks(figures)],
         remarks=_remarks(
             [remark.format(group=rounding.group) for remark in _PUBLIC_REMARKS], figures, rounding
         ),
@@ -176,11 +181,12 @@ def summarize_for_owner(figures: ReleaseFigures) -> OwnerSummary:
             utility.not_kept,
             public_communities(utility.communities),
             utility.further,
+            utility.verdict,
         ),
         profiles=_profiles(figures, None),
         limits=_risk_figures(figures),
         levels=publication_levels(figures.risk),
-        attacks=_attacks(figures.risk),
+        attacks=_attacks(figures),
         remarks=_remarks(_OWNER_REMARKS, figures, None),
         features=[] if figures.features is None else figures.features.rows(),
     )
@@ -258,6 +264,12 @@ def _public_communities(utility: Utility, rounding: PublicRounding) -> PublicCom
         agreement=round(found.agreement, 1),
         self_agreement=round(found.self_agreement, 1),
     )
+
+
+def _public_properties(utility: Utility, further: list[FigureRow]) -> list[Property]:
+    """Return the properties of which the report may say whether they are preserved."""
+    hidden = {row.figure.label for row in utility.further} - {row.figure.label for row in further}
+    return [found for found in utility.properties if found.name not in hidden]
 
 
 # --- curves ----------------------------------------------------------------------------------
@@ -339,7 +351,7 @@ def _risk_figures(figures: ReleaseFigures) -> list[Limit]:
 
 def _public_limit(found: Limit, rounding: PublicRounding) -> Limit:
     """Round a figure towards its limit; what is within the limit stays within it."""
-    value, limit = found.value, found.limit
+    value, limit, label = found.value, found.limit, found.label
     if found.rounding == "share up":
         value = rounding.at_most_share(value)
     if limit is None:
@@ -349,11 +361,15 @@ def _public_limit(found: Limit, rounding: PublicRounding) -> Limit:
     elif found.rounding == "people down":
         value = rounding.at_least(value)
         value = max(value, limit) if found.holds else min(value, limit - 1)
+    elif found.rounding == "share down":
+        value = math.floor(10 * value) / 10
+        value = max(value, limit) if found.holds else value
     elif found.rounding == "people up":
         value, limit = rounding.at_most(value), rounding.at_most(limit)
+        label = label.replace("guessed right", "guessed right, at most", 1)
         if not found.holds and value <= limit:
             value = limit + rounding.group
-    return replace(found, value=value, limit=limit, reason="", note="")
+    return replace(found, value=value, limit=limit, label=label, reason="", note="")
 
 
 def _public_level(level: PublicationLevel, rounding: PublicRounding) -> PublicationLevel:
@@ -370,8 +386,24 @@ def _public_level(level: PublicationLevel, rounding: PublicRounding) -> Publicat
     )
 
 
-def _attacks(risk: Risk) -> list[AttackComparison]:
-    return [row for row in risk.attacks.all_comparisons() if row.public]
+def _attacks(figures: ReleaseFigures) -> list[AttackComparison]:
+    """Return the attacks that reports show, also those that know attributes or directions."""
+    rows = [row for row in figures.risk.attacks.all_comparisons() if row.public]
+    for found in [] if figures.features is None else figures.features.attacks:
+        draws = figures.draws
+        rows.append(
+            AttackComparison(
+                f"somebody who {found.label}",
+                None,
+                -(-found.correct // draws),
+                found.naive // draws,
+                None,
+                found.expected / draws,
+                has_power=found.naive > 0,
+                public=True,
+            )
+        )
+    return rows
 
 
 def _public_attack(row: AttackComparison, rounding: PublicRounding) -> AttackComparison:
@@ -380,7 +412,7 @@ def _public_attack(row: AttackComparison, rounding: PublicRounding) -> AttackCom
         result=None,
         found=rounding.at_most(row.found),
         naive=rounding.at_most(row.naive),
-        deleted_10=rounding.at_most(row.deleted_10),
+        deleted_10=None if row.deleted_10 is None else rounding.at_most(row.deleted_10),
         expected=None if row.expected is None else rounding.at_most(row.expected),
         has_power=row.naive > rounding.group,
     )

@@ -9,7 +9,13 @@ import numpy as np
 
 from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.private import exact_counts, ladder, public_rules
-from coterie.anonymize.private.budget import DAMPING_DEGREES, SHARES, Shares
+from coterie.anonymize.private.budget import (
+    DAMPING_BEFORE,
+    DAMPING_DEGREES,
+    HIGHEST_DEGREES,
+    SHARES,
+    Shares,
+)
 from coterie.anonymize.private.degree_estimates import DegreeDistribution
 from coterie.anonymize.private.noise import add_noise
 from coterie.anonymize.private.stream_partition import stream_labels
@@ -39,6 +45,8 @@ class SketchAnswers:
     bin_edges: np.ndarray  # int64[B, B], symmetric
     triangles: int
     clustering_sums: tuple[int, ...]  # per damping degree, in units of `clustering_unit`
+    capped_sums: tuple[int, ...] = ()  # per highest degree, in fifths; none before the rules 3
+    shares: Shares = SHARES  # the part of epsilon that each answer cost
     rules: int = public_rules.RULES
 
     @property
@@ -57,14 +65,16 @@ class SketchAnswers:
         return Fraction(self.epsilon)
 
     @property
-    def shares(self) -> Shares:
-        """The part of epsilon that each answer cost."""
-        return SHARES
-
-    @property
     def damping_degrees(self) -> tuple[int, ...]:
         """D of each clustering sum: nodes with fewer neighbours count less."""
-        return DAMPING_DEGREES
+        return DAMPING_DEGREES if self.rules >= 3 else DAMPING_BEFORE
+
+    @property
+    def hub_ratio(self) -> float:
+        """How many times the mean degree the largest degrees are, from noisy answers."""
+        return public_rules.hub_ratio(
+            self.n_nodes, self.exact_epsilon, self.edge_count, self.largest_degrees, self.shares
+        )
 
     @property
     def clustering_unit(self) -> int:
@@ -84,12 +94,20 @@ class SketchAnswers:
     def degree_distribution(self) -> DegreeDistribution:
         """Estimate the degree distribution, as the sketch did when it placed the nodes."""
         return public_rules.degree_distribution(
-            self.n_nodes, self.exact_epsilon, self.degree_counts, self.largest_degrees
+            self.n_nodes,
+            self.exact_epsilon,
+            self.degree_counts,
+            self.largest_degrees,
+            self.shares,
         )
 
 
 def ask(
-    graph: Graph, node_ids: np.ndarray, epsilon: Fraction, callback: Callback = silent
+    graph: Graph,
+    node_ids: np.ndarray,
+    epsilon: Fraction,
+    callback: Callback = silent,
+    shares: Shares = SHARES,
 ) -> SketchAnswers:
     """Ask the nine questions, in order, at a total cost of `epsilon`.
 
@@ -103,45 +121,59 @@ def ask(
         callback(Progress(what, done, _ANSWERS))
 
     progress(0, "counting edges and degrees")
-    edge_count = int(add_noise(exact_counts.edge_count(graph), 1, epsilon * SHARES.edge_count)[0])
-    noisy_degrees = add_noise(exact_counts.degrees(graph), 2, epsilon * SHARES.degrees)
+    edge_count = int(add_noise(exact_counts.edge_count(graph), 1, epsilon * shares.edge_count)[0])
+    noisy_degrees = add_noise(exact_counts.degrees(graph), 2, epsilon * shares.degrees)
     degree_counts = add_noise(
         exact_counts.degree_counts(graph, public_rules.n_degree_counts(n, noisy_degrees)),
         2,
-        epsilon * SHARES.degree_counts,
+        epsilon * shares.degree_counts,
     )
     largest_degrees = add_noise(
-        exact_counts.largest_degrees(graph, public_rules.n_largest_degrees(n, epsilon)),
+        exact_counts.largest_degrees(graph, public_rules.n_largest_degrees(n, epsilon, shares)),
         2,
-        epsilon * SHARES.largest_degrees,
+        epsilon * shares.largest_degrees,
     )
-    distribution = public_rules.degree_distribution(n, epsilon, degree_counts, largest_degrees)
-    expected = public_rules.expected_degrees(noisy_degrees, distribution, epsilon)
+    distribution = public_rules.degree_distribution(
+        n, epsilon, degree_counts, largest_degrees, shares
+    )
+    expected = public_rules.expected_degrees(noisy_degrees, distribution, epsilon, shares)
 
     progress(4, "placing nodes in blocks")
     n_blocks = public_rules.n_blocks(n, epsilon, edge_count)
     order = public_rules.stream_order(noisy_degrees)
-    labels = stream_labels(graph, order, expected, n_blocks, epsilon * SHARES.labels)
+    labels = stream_labels(graph, order, expected, n_blocks, epsilon * shares.labels)
     block_edges = add_noise(
-        exact_counts.edges_between(graph, labels, n_blocks), 1, epsilon * SHARES.block_edges
+        exact_counts.edges_between(graph, labels, n_blocks), 1, epsilon * shares.block_edges
     )
     thresholds = public_rules.bin_thresholds(noisy_degrees)
     n_bins = len(thresholds) + 1
     bins = public_rules.bins_of(noisy_degrees, thresholds)
     bin_edges = add_noise(
-        exact_counts.edges_between(graph, bins, n_bins), 1, epsilon * SHARES.bin_edges
+        exact_counts.edges_between(graph, bins, n_bins), 1, epsilon * shares.bin_edges
     )
 
     progress(7, "counting triangles")
     floor = public_rules.common_neighbour_floor(expected, distribution)
     at_node = exact_counts.node_triangles(graph)
     triangles = ladder.draw(
-        exact_counts.triangle_ladder(graph, at_node, floor), epsilon * SHARES.triangles
+        exact_counts.triangle_ladder(graph, at_node, floor), epsilon * shares.triangles
     )
     progress(8, "summing local clustering")
     clustering_sums = tuple(
         ladder.draw(exact_counts.clustering_ladder(graph, at_node, damping, floor), epsilon * share)
-        for damping, share in zip(DAMPING_DEGREES, SHARES.clustering_sums, strict=True)
+        for damping, share in zip(DAMPING_DEGREES, shares.clustering_sums, strict=True)
+    )
+    ratio = public_rules.hub_ratio(n, epsilon, edge_count, largest_degrees, shares)
+    cap = public_rules.clustering_cap(ratio)
+    capped_sums = tuple(
+        int(
+            add_noise(
+                exact_counts.capped_clustering(graph, highest, cap),
+                exact_counts.capped_sensitivity(cap),
+                epsilon * share,
+            )[0]
+        )
+        for highest, share in zip(HIGHEST_DEGREES, shares.capped_sums, strict=True)
     )
     return SketchAnswers(
         node_ids=node_ids,
@@ -156,6 +188,8 @@ def ask(
         bin_edges=square_of(bin_edges, n_bins),
         triangles=triangles,
         clustering_sums=clustering_sums,
+        capped_sums=capped_sums,
+        shares=shares,
     )
 
 

@@ -189,7 +189,7 @@ def repeated_modularity(graph: Graph, answers: SketchAnswers, rng: Generator) ->
     noisy = graph.degrees + noise(rate, (n,)) - noise(rate, (n,))
     tail = np.cumsum(np.bincount(graph.degrees)[::-1])[::-1].astype(np.float64)
     distribution = DegreeDistribution(np.r_[tail, 0.0], np.empty(0))
-    expected = public_rules.expected_degrees(noisy, distribution, epsilon)
+    expected = public_rules.expected_degrees(noisy, distribution, epsilon, answers.shares)
     order = public_rules.stream_order(noisy)
     labels = np.full(n, -1, np.int32)
     sums = np.zeros(n_blocks)

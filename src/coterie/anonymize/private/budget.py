@@ -34,7 +34,8 @@ class Shares:
     block_edges: Fraction
     bin_edges: Fraction
     triangles: Fraction
-    clustering_sums: tuple[Fraction, ...]  # one per entry of `DAMPING_DEGREES`
+    clustering_sums: tuple[Fraction, ...]  # one per damping degree
+    capped_sums: tuple[Fraction, ...] = ()  # one per entry of `HIGHEST_DEGREES`
 
     DENOMINATOR: ClassVar[int] = 1000
 
@@ -57,22 +58,45 @@ class Shares:
             self.bin_edges,
             self.triangles,
             *self.clustering_sums,
+            *self.capped_sums,
         )
 
+    @classmethod
+    def of_thousandths(cls, *parts: int, damped: int = 1) -> Shares:
+        """Return the shares, given in thousandths, in the order in which they are asked.
 
-DAMPING_DEGREES = (6, 24)
+        `damped` is the number of damped clustering sums, which come after the triangles.
+        """
+        exact = [Fraction(part, cls.DENOMINATOR) for part in parts]
+        edges, degrees, counts, largest, labels, blocks, bins, triangles = exact[:8]
+        sums, capped = tuple(exact[8 : 8 + damped]), tuple(exact[8 + damped :])
+        return cls(edges, degrees, counts, largest, labels, blocks, bins, triangles, sums, capped)
 
-SHARES = Shares(
-    edge_count=Fraction("0.02"),
-    degrees=Fraction("0.10"),
-    degree_counts=Fraction("0.18"),
-    largest_degrees=Fraction("0.05"),
-    labels=Fraction("0.40"),
-    block_edges=Fraction("0.03"),
-    bin_edges=Fraction("0.05"),
-    triangles=Fraction("0.05"),
-    clustering_sums=(Fraction("0.08"), Fraction("0.04")),
-)
+
+DAMPING_DEGREES = (24,)
+DAMPING_BEFORE = (6, 24)  # of the rules 1 and 2
+HIGHEST_DEGREES = (0, 5)  # of the nodes that a capped sum counts; 0: of all nodes
+
+# By purpose. Edges, degrees, degree counts, largest degrees, blocks, edges between blocks and
+# between degree bins, triangles; then the clustering sums. Chosen on 16 networks of different
+# kinds: see "Shares" in docs/explanation/differential-privacy.md.
+PURPOSES = {
+    "balanced": Shares.of_thousandths(20, 100, 180, 50, 400, 30, 50, 50, 30, 60, 30),
+    "degrees": Shares.of_thousandths(30, 150, 350, 120, 100, 30, 100, 40, 20, 40, 20),
+    "communities": Shares.of_thousandths(20, 100, 80, 30, 600, 50, 30, 30, 20, 30, 10),
+    "clustering": Shares.of_thousandths(20, 60, 120, 40, 200, 30, 40, 200, 100, 120, 70),
+}
+SHARES = PURPOSES["balanced"]
+SHARES_BEFORE = Shares.of_thousandths(20, 100, 180, 50, 400, 30, 50, 50, 80, 40, damped=2)
+
+
+def shares_for(purpose: str) -> Shares:
+    """Return the shares for a purpose; raise InputError if there is none of this name."""
+    if purpose not in PURPOSES:
+        raise InputError(
+            f"there are no shares for {purpose!r}", remedy=f"use one of {', '.join(PURPOSES)}"
+        )
+    return PURPOSES[purpose]
 
 
 def parse_epsilon(

@@ -1,4 +1,4 @@
-"""Clustering by degree from three noisy sums: the triangles and two sums of local clustering.
+"""Clustering by degree from noisy sums: the triangles and sums of local clustering.
 
 The width of the noise of these sums is private. What is used here is an estimate of it from public
 facts: the steps of the ladder, and the largest noisy degrees.
@@ -16,6 +16,7 @@ _MODEL_ERROR = 0.01  # relative error of a sum that bins alone cause
 _BEND = 0.05  # expected second difference between bins
 _SLOPE = 0.3  # expected first difference
 _ROBUST_ROUNDS = 8
+_LOST, _LOST_BETWEEN_HUBS = 0.003, 0.3  # by the cap on what an edge may carry
 _COMMON_SHARE = 0.5  # expected largest number of common neighbours, as a share of a large degree
 
 
@@ -25,6 +26,7 @@ class NoisySum(NamedTuple):
     value: float
     error: float
     damping: int  # the weight is 1 / C(max(d_v, damping), 2); 0: the weight is 1
+    highest: int = 0  # only nodes with at most this many neighbours count; 0: all
 
 
 def ladder_error(width: float, step: float, epsilon: float) -> float:
@@ -72,6 +74,18 @@ def common_sum(degrees: np.ndarray, large_degree: float, damping: int) -> float:
     return _COMMON_SHARE * max(large_degree, 2.0) * weight
 
 
+def lost_by_cap(hub_ratio: float) -> float:
+    """Return the expected local clustering that a cap removes, relative to what it leaves.
+
+    On 14 of 16 networks with a ratio below 100 it is 0.7 % or less. On the two star-like ones
+    (ratios 280 and 420) it is 41 % and 24 %.
+
+    >>> lost_by_cap(20.0), lost_by_cap(400.0)
+    (0.003, 0.3)
+    """
+    return _LOST + (_LOST_BETWEEN_HUBS - _LOST) * float(np.clip((hub_ratio - 100) / 150, 0, 1))
+
+
 def estimate_profile(
     degrees: np.ndarray, lowest: np.ndarray, sums: Sequence[NoisySum]
 ) -> np.ndarray:
@@ -88,9 +102,11 @@ def estimate_profile(
     bins = np.clip(np.searchsorted(lowest, d, side="right") - 1, 0, n_bins - 1)
     pairs = d * (d - 1) / 2
     rows, goals = [], []
-    for value, error, damping in sums:
+    for value, error, damping, highest in sums:
         floor = np.maximum(d, damping)
         share = pairs / (floor * (floor - 1) / 2) if damping else pairs
+        if highest:
+            share = np.where(d <= highest, share, 0.0)
         spread = np.hypot(error, _MODEL_ERROR * value) or 1.0
         rows.append(np.bincount(bins, share, n_bins) / spread)
         goals.append(value / spread)

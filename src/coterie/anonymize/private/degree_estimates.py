@@ -38,6 +38,7 @@ _SUM_ROUNDS = 8  # of moving degrees until they have their sum; rounding leaves 
 # Deconvolution of the edges between bins of degrees
 _FEWEST_ROUNDS, _MOST_ROUNDS = 10, 300
 _ROUNDS_PER_SIGNAL = 4  # further rounds would reproduce the noise of the cells
+EXTRA_BINS = 2  # bins of true degrees, in addition to those of noisy degrees
 _FEWEST_ENDS = 1e-12  # instead of 0, where something is divided by ends
 
 
@@ -137,15 +138,19 @@ def largest_degrees(
     rank = np.arange(count) + 0.5
     excess = np.arange(threshold + 1, len(counts) + 1) - threshold
     scale = np.geomspace(0.5, max(n - 1.0 - threshold, 1.0), _N_SCALES)
-    logs, degrees = [], []
-    for shape in _SHAPES:
-        for sigma in scale:
-            expected = np.clip(threshold + sigma * _pareto(above / rank, shape), 0, n - 1)
-            misfit = np.abs(counts[threshold:] - above * _reached(excess / sigma, shape)).sum()
-            logs.append(-rate * misfit - largest_rate * np.abs(largest[:count] - expected).sum())
-            degrees.append(expected)
-    weight = np.exp(np.array(logs) - max(logs))
-    mean = weight @ np.array(degrees) / weight.sum()
+    rows, degree_rows = [], []
+    for shape in _SHAPES:  # one row per scale
+        expected = np.clip(
+            threshold + scale[:, None] * _pareto(above / rank, shape)[None, :], 0, n - 1
+        )
+        misfit = np.abs(
+            counts[threshold:] - above * _reached(excess[None, :] / scale[:, None], shape)
+        ).sum(1)
+        rows.append(-rate * misfit - largest_rate * np.abs(largest[:count] - expected).sum(1))
+        degree_rows.append(expected)
+    logs = np.concatenate(rows)
+    weight = np.exp(logs - logs.max())
+    mean = weight @ np.concatenate(degree_rows) / weight.sum()
     first = min(max(round(_OUTLIERS / rate), 1), count)
     observed = join_plateaus(falling_fit(np.clip(largest, 0, n - 1).astype(np.float64)))[:first]
     explained = _CAUTION * first * 2 / largest_rate**2
@@ -164,7 +169,7 @@ def _reached(excess: np.ndarray, shape: float) -> np.ndarray:
     if shape == 0:
         return np.asarray(np.exp(-excess))
     base = np.maximum(1 + shape * excess, 0.0)
-    powers = np.power(base, -1 / shape, out=np.zeros(len(base)), where=base > 0)
+    powers = np.power(base, -1 / shape, out=np.zeros(base.shape), where=base > 0)
     return np.asarray(powers)
 
 

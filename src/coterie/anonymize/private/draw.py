@@ -16,6 +16,7 @@ from coterie.anonymize.draw.rewiring import (
     rewire,
 )
 from coterie.anonymize.draw.wiring import Wired, wire_inner_outer
+from coterie.anonymize.private import public_rules
 from coterie.anonymize.private.answers import SketchAnswers
 from coterie.anonymize.private.block_estimates import (
     adjust_to_sums,
@@ -27,28 +28,31 @@ from coterie.anonymize.private.block_estimates import (
     repeated_modularity,
     separate,
 )
+from coterie.anonymize.private.budget import HIGHEST_DEGREES
 from coterie.anonymize.private.clustering_profile import (
     NoisySum,
     clustering_sum,
     common_sum,
     estimate_profile,
     implied_transitivity,
+    lost_by_cap,
     triangle_sum,
 )
 from coterie.anonymize.private.degree_estimates import (
+    EXTRA_BINS,
     BinnedEnds,
     estimate_assortativity,
     n_rounds,
     sample_posterior,
 )
-from coterie.anonymize.private.exact_counts import clustering_constants
+from coterie.anonymize.private.exact_counts import CAPPED_UNIT, clustering_constants
+from coterie.anonymize.private.posterior import sample_answers
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph
 from coterie.engine import Engine, LocalEngine
 from coterie.kernels.anonymize.wiring import WiringCells, join_open_ends
 
-_EXTRA_BINS = 2  # bins of true degrees, in addition to those of noisy degrees
 _COARSE = 4  # bins per degree class of a disassortative graph
 # Degree classes are used if the assortativity is below this multiple of the global clustering
 _DISASSORTATIVE = -0.5
@@ -86,14 +90,22 @@ def draw_graphs(
     rng: RandomState = 0,
     engine: Engine | None = None,
     callback: Callback = silent,
+    point: bool = False,
 ) -> list[Graph]:
-    """Draw graphs; graph i is the same for every number of draws and of threads."""
+    """Draw graphs; graph i is the same for every number of draws and of threads.
+
+    Before each draw, the true answers are drawn from their posterior, so that graphs differ by as
+    much as the noise of the sketch leaves open. With `point`, the noisy answers are used as they
+    are in every draw.
+    """
     streams = as_generator(rng).spawn(draws)
     done = 0
 
     def draw_one(stream: Generator) -> Graph:
         nonlocal done
-        graph = draw_graph(answers, stream, separation)
+        graph = draw_graph(
+            answers if point else sample_answers(answers, stream), stream, separation
+        )
         done += 1
         callback(Progress("drawing", done, draws))
         return graph
@@ -186,7 +198,7 @@ def _frame(answers: SketchAnswers, rng: Generator) -> _Frame:
         ends_between(answers.bin_edges, m),
         answers.bin_thresholds,
         rate,
-        n_bins + _EXTRA_BINS,
+        n_bins + EXTRA_BINS,
         n_rounds(m, n_bins, float(answers.exact_epsilon * answers.shares.bin_edges)),
     )
     return _Frame(m, degrees, block_ends, binned)
@@ -268,6 +280,23 @@ def noisy_sums(answers: SketchAnswers, degrees: np.ndarray) -> list[NoisySum]:
                 epsilon * float(share),
             )
         )
+    return sums + capped_sums(answers)
+
+
+def capped_sums(answers: SketchAnswers) -> list[NoisySum]:
+    """Return the capped sums of local clustering; what the cap removes is estimated and added.
+
+    An undamped sum is one that is damped below degree 2.
+    """
+    cap = public_rules.clustering_cap(answers.hub_ratio)
+    lost = lost_by_cap(answers.hub_ratio)
+    sums = []
+    for value, highest, share in zip(
+        answers.capped_sums, HIGHEST_DEGREES, answers.shares.capped_sums, strict=False
+    ):
+        noise = np.sqrt(2) * (cap + 2) / float(answers.exact_epsilon * share)
+        total = max(value, 0) / CAPPED_UNIT * (1 + lost)
+        sums.append(NoisySum(total, float(np.hypot(noise, lost * total)), 2, highest))
     return sums
 
 

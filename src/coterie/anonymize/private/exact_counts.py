@@ -11,7 +11,7 @@ import numpy as np
 
 from coterie.anonymize.private.ladder import Ladder
 from coterie.data import Graph
-from coterie.kernels.anonymize.private_counts import largest_common_sum
+from coterie.kernels.anonymize.private_counts import capped_common_sums, largest_common_sum
 from coterie.kernels.graphs.triangles import triangles
 
 
@@ -110,6 +110,34 @@ def clustering_ladder(graph: Graph, at_node: np.ndarray, damping: int, floor: in
     total = int((at_node * of_node).sum())
     largest = int(largest_common_sum(*_rows(graph), of_node, floor * int(weight[0])))
     return Ladder(total, largest + 2 * own, step)
+
+
+CAPPED_UNIT = 5  # capped sums are asked in fifths: the sampler limits the digits of a scale
+
+
+def capped_weights(n_nodes: int, highest: int) -> np.ndarray:
+    """Return floor(unit / C(d, 2)) for d = 2..highest, and 0 for other degrees (int64)."""
+    degree = np.arange(n_nodes, dtype=np.int64)
+    weight = clustering_unit(n_nodes) // np.maximum(degree * (degree - 1) // 2, 1)
+    counted = (degree >= 2) & ((degree <= highest) | (highest == 0))
+    return np.asarray(np.where(counted, weight, 0), np.int64)
+
+
+def capped_sensitivity(cap: int) -> int:
+    """Return how much one edge changes a capped sum, in fifths: its own cap, and 1 at each end."""
+    return CAPPED_UNIT * (cap + 2)
+
+
+def capped_clustering(graph: Graph, highest: int, cap: int) -> np.ndarray:
+    """Return the sum of the local clustering, in fifths, if an edge may carry `cap` of it.
+
+    Every triangle at v has the weight 1 / C(d_v, 2), and belongs to the edge opposite of v. Only
+    nodes with at most `highest` neighbours count (0: all).
+    """
+    unit = clustering_unit(graph.n_nodes)
+    of_node = capped_weights(graph.n_nodes, highest)[graph.degrees]
+    total = int(capped_common_sums(*_rows(graph), of_node, cap * unit))
+    return np.array([total * CAPPED_UNIT // unit], np.int64)
 
 
 def _rows(graph: Graph) -> tuple[np.ndarray, np.ndarray]:

@@ -11,10 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from coterie.anonymize.private.budget import SHARES
+from coterie.anonymize.private.budget import Shares
 from coterie.anonymize.private.degree_estimates import DegreeDistribution, posterior_means
 
-RULES = 2  # 2: the largest degrees follow from two answers together
+# 2: the largest degrees follow from two answers together; 3: capped sums of local clustering in
+# place of the one damped below degree 6, and shares by purpose
+RULES = 3
 
 N_BINS = 24
 FEWEST_BLOCKS, MOST_BLOCKS = 3, 16
@@ -22,6 +24,7 @@ _SHORTEST_COUNTS = 10
 _FEWEST_LARGEST = 50
 _MOST_PAIRS = 5_000_000_000  # pairs of edges at a node that one search may visit, about
 _SMALLEST_DEGREE = 0.5
+_SMALLEST_CAP, _LARGEST_CAP, _HUB_RATIO = 2, 32, 75.0
 
 
 def n_degree_counts(n_nodes: int, noisy_degrees: np.ndarray) -> int:
@@ -29,9 +32,9 @@ def n_degree_counts(n_nodes: int, noisy_degrees: np.ndarray) -> int:
     return min(n_nodes - 1, max(_SHORTEST_COUNTS, int(noisy_degrees.max(initial=0))))
 
 
-def n_largest_degrees(n_nodes: int, epsilon: Fraction) -> int:
+def n_largest_degrees(n_nodes: int, epsilon: Fraction, shares: Shares) -> int:
     """Return how many of the largest degrees are asked for."""
-    wanted = math.ceil(24 / (epsilon * SHARES.degree_counts))
+    wanted = math.ceil(24 / (epsilon * shares.degree_counts))
     return min(n_nodes, max(_FEWEST_LARGEST, wanted))
 
 
@@ -46,23 +49,27 @@ def n_blocks(n_nodes: int, epsilon: Fraction, edge_count: int) -> int:
 
 
 def degree_distribution(
-    n_nodes: int, epsilon: Fraction, degree_counts: np.ndarray, largest_degrees: np.ndarray
+    n_nodes: int,
+    epsilon: Fraction,
+    degree_counts: np.ndarray,
+    largest_degrees: np.ndarray,
+    shares: Shares,
 ) -> DegreeDistribution:
     """Estimate the degree distribution from answers 3 and 4."""
     return DegreeDistribution.estimate(
         n_nodes,
         degree_counts,
-        float(epsilon * SHARES.degree_counts / 2),
+        float(epsilon * shares.degree_counts / 2),
         largest_degrees,
-        float(epsilon * SHARES.largest_degrees / 2),
+        float(epsilon * shares.largest_degrees / 2),
     )
 
 
 def expected_degrees(
-    noisy_degrees: np.ndarray, distribution: DegreeDistribution, epsilon: Fraction
+    noisy_degrees: np.ndarray, distribution: DegreeDistribution, epsilon: Fraction, shares: Shares
 ) -> np.ndarray:
     """Return the expected degree of each node, given answers 2 to 4; at least one half."""
-    rate = float(epsilon * SHARES.degrees / 2)
+    rate = float(epsilon * shares.degrees / 2)
     means = posterior_means(noisy_degrees, distribution, rate)
     return np.asarray(np.maximum(means, _SMALLEST_DEGREE))
 
@@ -91,6 +98,27 @@ def bin_thresholds(noisy_degrees: np.ndarray) -> np.ndarray:
 def bins_of(noisy_degrees: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Return the bin of each node (int64)."""
     return np.searchsorted(thresholds, noisy_degrees, side="right")
+
+
+def hub_ratio(
+    n_nodes: int, epsilon: Fraction, edge_count: int, largest_degrees: np.ndarray, shares: Shares
+) -> float:
+    """Return how many times the mean degree one of the largest degrees is, cautiously."""
+    noise = float(2 / (epsilon * shares.largest_degrees))
+    third = float(np.sort(largest_degrees)[-3:].min(initial=n_nodes)) - 2 * noise
+    return max(third, 0.0) * n_nodes / (2 * max(edge_count, 1))
+
+
+def clustering_cap(ratio: float) -> int:
+    """Return how much local clustering one edge may carry in a capped sum, given the `hub_ratio`.
+
+    In most networks no edge carries more than 2. In star-like ones, an edge between two hubs
+    closes the triangles of many nodes with two neighbours.
+
+    >>> clustering_cap(20.0), clustering_cap(400.0)
+    (2, 28)
+    """
+    return int(min(max((ratio / _HUB_RATIO) ** 2, _SMALLEST_CAP), _LARGEST_CAP))
 
 
 def common_neighbour_floor(expected: np.ndarray, distribution: DegreeDistribution) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, suppress
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coterie.anonymize.ledger import Ledger, check_dataset_name, exact_text, fingerprint_of
 from coterie.anonymize.private import public_rules
 from coterie.anonymize.private.answers import SketchAnswers, ask
-from coterie.anonymize.private.budget import SHARES, parse_decimal, parse_epsilon
+from coterie.anonymize.private.budget import Shares, parse_decimal, parse_epsilon, shares_for
 from coterie.anonymize.private.node_list import NodeList, declared_ids, on_node_list
 from coterie.anonymize.private.sketch_file import largest_size, read_answers, to_bytes
 from coterie.base.errors import CoterieError, InputError
@@ -21,6 +22,9 @@ from coterie.data import Graph
 from coterie.data.atomic_files import atomic_write
 from coterie.kernels.anonymize.private_noise import fill_noise
 from coterie.models.base import Estimator
+
+if TYPE_CHECKING:
+    from coterie.anonymize.private.posterior import Interval
 
 
 class PrivateSketch(Estimator):
@@ -50,6 +54,8 @@ class PrivateSketch(Estimator):
     after_release : bool, default=False
         Whether to go on although measured releases of the dataset were published. They have no
         epsilon, so the two together have none.
+    purpose : {"balanced", "degrees", "communities", "clustering"}, default="balanced"
+        Which questions get most of epsilon. The guarantee is the same for all.
     allow_large_epsilon : bool, default=False
         Whether to allow epsilon above 10.
     ledger : path-like, optional
@@ -89,6 +95,7 @@ class PrivateSketch(Estimator):
         dataset: str = "",
         cap: str | int | None = None,
         after_release: bool = False,
+        purpose: str = "balanced",
         allow_large_epsilon: bool = False,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -96,6 +103,7 @@ class PrivateSketch(Estimator):
         self.dataset = dataset
         self.cap = cap
         self.after_release = after_release
+        self.purpose = purpose
         self.allow_large_epsilon = allow_large_epsilon
         self.ledger = ledger
 
@@ -139,6 +147,7 @@ class PrivateSketch(Estimator):
         """
         epsilon = parse_epsilon(self.epsilon, allow_large_epsilon=self.allow_large_epsilon)
         cap = None if self.cap is None else parse_decimal(self.cap, "cap")
+        shares = shares_for(self.purpose)
         dataset = _required_name(self.dataset)
         ids = declared_ids(nodes)
         private = on_node_list(graph, ids)
@@ -156,11 +165,11 @@ class PrivateSketch(Estimator):
                 cap=cap,
                 fingerprint=fingerprint_of(graph),
                 after_release=self.after_release,
-                details=_details(len(ids), epsilon),
+                details=_details(len(ids), epsilon, shares),
             )
             # The file is closed inside, so that a failure to write it is recorded too.
             try:
-                self.answers_ = ask(private, ids, epsilon, callback)
+                self.answers_ = ask(private, ids, epsilon, callback, shares)
                 if file is not None:
                     file.write(to_bytes(self.answers_))
                 stack.close()
@@ -185,13 +194,46 @@ class PrivateSketch(Estimator):
         with atomic_write(path, "wb") as file:
             file.write(content)
 
-    def draw(self, rng: RandomState = 0) -> Graph:
+    def interval(self, figure: str) -> Interval:
+        """Return a figure of the original as the sketch knows it: its value and 95 % interval.
+
+        Parameters
+        ----------
+        figure : str
+            "edges", "mean_degree", "nodes_with_edges", "largest_degree", "triangles",
+            "global_clustering", "mean_clustering", "assortativity" or "modularity" (of the blocks
+            of the sketch).
+
+        Returns
+        -------
+        Interval
+            `value`, `low` and `high`. Of 100 sketches, about 95 have the true figure between.
+
+        Raises
+        ------
+        InputError
+            If there is no such figure; sketches of version 0.1 have no "mean_clustering".
+        """
+        from coterie.anonymize.private.posterior import intervals
+
+        found = intervals(self._fitted())
+        if figure not in found:
+            raise InputError(
+                f"the sketch has no interval for {figure!r}",
+                remedy=f"use one of {', '.join(found)}",
+            )
+        return found[figure]
+
+    def draw(self, rng: RandomState = 0, *, point: bool = False) -> Graph:
         """Draw a graph from the sketch; nothing else is read, and no privacy is spent.
 
         Parameters
         ----------
         rng : int, Generator or None, default=0
             Random seed. The same sketch and seed give the same graph.
+        point : bool, default=False
+            Whether to use the noisy answers as they are. Otherwise the true answers are drawn from
+            their posterior first, so that several draws differ as much as the noise leaves open.
 
         Returns
         -------
@@ -200,7 +242,7 @@ class PrivateSketch(Estimator):
         """
         from coterie.anonymize.private.draw import draw_graphs
 
-        return draw_graphs(self._fitted(), 1, rng=rng)[0]
+        return draw_graphs(self._fitted(), 1, rng=rng, point=point)[0]
 
     def _fitted(self) -> SketchAnswers:
         if not hasattr(self, "answers_"):
@@ -249,12 +291,12 @@ def _required_name(dataset: str) -> str:
     return check_dataset_name(dataset)
 
 
-def _details(n_nodes: int, epsilon: Fraction) -> dict[str, object]:
+def _details(n_nodes: int, epsilon: Fraction, shares: Shares) -> dict[str, object]:
     """Return what the ledger notes about a sketch."""
     return {
         "rules": public_rules.RULES,
         "nodes": n_nodes,
-        "epsilon_by_answer": [exact_text(epsilon * share) for share in SHARES.parts()],
+        "epsilon_by_answer": [exact_text(epsilon * share) for share in shares.parts()],
     }
 
 
@@ -265,6 +307,7 @@ def _compile() -> None:
     from coterie.kernels.anonymize.private_counts import place_nodes
 
     exact_counts.triangle_ladder(graph, exact_counts.node_triangles(graph), 0)
+    exact_counts.capped_clustering(graph, 0, 2)
     fill_noise(np.zeros(1, np.int64), 1, 1, True, np.empty(0, np.int64), 0)
     one, labels = np.ones(3), np.full(3, -1, np.int32)
     noise = np.zeros((3, 2), np.int64)

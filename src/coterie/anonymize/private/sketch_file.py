@@ -16,8 +16,11 @@ from coterie.anonymize.ledger import exact_text
 from coterie.anonymize.private import public_rules
 from coterie.anonymize.private.answers import SketchAnswers
 from coterie.anonymize.private.budget import (
+    DAMPING_BEFORE,
     DAMPING_DEGREES,
-    SHARES,
+    PURPOSES,
+    SHARES_BEFORE,
+    Shares,
     parse_epsilon,
 )
 from coterie.anonymize.private.noise import ANSWER_LIMIT
@@ -25,7 +28,7 @@ from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import array_file
 
-FORMAT = 1
+FORMAT = 2  # 2: capped sums, from the rules 3 on
 _KIND = array_file.FileKind(
     key="coterie sketch",
     what="a sketch of coterie",
@@ -49,17 +52,19 @@ def to_bytes(answers: SketchAnswers) -> bytes:
     tensors = {name: np.asarray(getattr(answers, name), dtype) for name, dtype in _ARRAYS.items()}
     tensors |= _packed_ids(answers.node_ids)
     header: JsonObject = {
-        "format": FORMAT,
+        "format": FORMAT if answers.rules >= 3 else 1,
         "rules": answers.rules,
         "nodes": answers.n_nodes,
         "epsilon": answers.epsilon,
-        "shares": [exact_text(share) for share in answers.shares.parts()],
+        "shares": _share_texts(answers.shares),
         "damping_degrees": list(answers.damping_degrees),
         "clustering_unit": answers.clustering_unit,
         "edge_count": answers.edge_count,
         "triangles": answers.triangles,
         "clustering_sums": list(answers.clustering_sums),
     }
+    if answers.rules >= 3:
+        header["capped_sums"] = list(answers.capped_sums)
     return array_file.to_bytes(_KIND, header, tensors)
 
 
@@ -101,13 +106,17 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
     epsilon = parse_epsilon(header["epsilon"], allow_large_epsilon=True, smallest=Fraction(0))
     _require(n >= 2, "the number of nodes")
     _require(exact_text(epsilon) == header["epsilon"], "epsilon")
-    shares = [exact_text(share) for share in SHARES.parts()]
-    _require(header.get("shares") == shares, "the shares")
-    _require(header.get("damping_degrees") == list(DAMPING_DEGREES), "the damping degrees")
-    _require(isinstance(header.get("clustering_sums"), list), "the clustering sums")
-    sums: list[int] = header["clustering_sums"]
-    _require(len(sums) == len(DAMPING_DEGREES), "the clustering sums")
-    numbers = [header.get("edge_count"), header.get("triangles"), *sums]
+    known = PURPOSES.values() if header["rules"] >= 3 else [SHARES_BEFORE]
+    fitting = [each for each in known if header.get("shares") == _share_texts(each)]
+    _require(len(fitting) == 1, "the shares")
+    shares = fitting[0]
+    damping = DAMPING_DEGREES if header["rules"] >= 3 else DAMPING_BEFORE
+    _require(header.get("damping_degrees") == list(damping), "the damping degrees")
+    sums: list[int] = header.get("clustering_sums", [])
+    capped: list[int] = header.get("capped_sums", [])
+    _require(isinstance(sums, list) and len(sums) == len(damping), "the clustering sums")
+    _require(isinstance(capped, list) and len(capped) == len(shares.capped_sums), "the capped sums")
+    numbers = [header.get("edge_count"), header.get("triangles"), *sums, *capped]
     _require(all(type(x) is int and abs(x) < 2**200 for x in numbers), "an answer")
     _require(abs(int(header["edge_count"])) <= ANSWER_LIMIT, "the number of edges")
 
@@ -124,7 +133,7 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
     _require(len(degrees) == n and len(labels) == n, "the number of nodes")
     cap = public_rules.n_degree_counts(n, degrees)
     _require(len(tensors["degree_counts"]) == cap, "the number of degree counts")
-    largest = public_rules.n_largest_degrees(n, epsilon)
+    largest = public_rules.n_largest_degrees(n, epsilon, shares)
     _require(len(tensors["largest_degrees"]) == largest, "the number of largest degrees")
     n_blocks = public_rules.n_blocks(n, epsilon, header["edge_count"])
     _require(bool((labels >= 0).all() and (labels < n_blocks).all()), "a block")
@@ -139,11 +148,17 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
         edge_count=header["edge_count"],
         triangles=header["triangles"],
         clustering_sums=tuple(sums),
+        capped_sums=tuple(capped),
+        shares=shares,
         rules=header["rules"],
         **{name: tensors[name] for name in _ARRAYS},
     )
     _require(header.get("clustering_unit") == answers.clustering_unit, "the clustering unit")
     return answers
+
+
+def _share_texts(shares: Shares) -> list[str]:
+    return [exact_text(share) for share in shares.parts()]
 
 
 def _require(right: bool, what: str) -> None:

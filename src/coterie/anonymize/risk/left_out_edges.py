@@ -27,6 +27,7 @@ from coterie.data import Graph
 
 PARTS = 50  # a sample is one of so many random parts of the edges: 2 %
 _MANY = 5  # the first sample has so many parts: a tenth, for A3 and for the extrapolation
+_FEWEST = 4  # samples from which a figure that is above the limit needs no further ones
 _WIDTH = 0.005  # samples are added until the interval is at most this far from the estimate
 
 
@@ -65,13 +66,19 @@ class ControlledClaim(NamedTuple):
 
 
 def leave_edges_out(
-    graph: Graph, fit: Callable[[Graph], Classes], rng: Generator, *, certainty: float
+    graph: Graph,
+    fit: Callable[[Graph], Classes],
+    rng: Generator,
+    *,
+    certainty: float,
+    allowed: float = 1.0,
 ) -> LeftOutEdges:
     """Leave random edges out, cluster the rest, and let attackers name edges.
 
     The first sample is a tenth of the edges. It spoils the blocks a little, so that also fewer of
     the kept edges are named; therefore samples of 2 % follow, each with a new clustering, until the
-    excess is known to half a percentage point, and both are extrapolated to 0 %.
+    excess is known to half a percentage point, and both are extrapolated to 0 %. It is enough to
+    know that the excess is above what is `allowed`.
     """
     source, target = graph.edges()
     part = rng.permutation(len(source)) % PARTS
@@ -89,7 +96,9 @@ def leave_edges_out(
             LeftOutSample(left_out, [np.where(left_out, c.absent, c.present) for c in claims])
         )
         found = compare_with_left_out(whole, samples)
-        if i and max(claim.interval[1] - claim.excess for claim in found) <= _WIDTH:
+        wide = max(claim.interval[1] - claim.excess for claim in found) > _WIDTH
+        exceeds = any(claim.interval[0] > allowed for claim in found)
+        if i and (not wide or (i >= _FEWEST and exceeds)):
             break
     assert inference is not None
     return LeftOutEdges(inference, samples)

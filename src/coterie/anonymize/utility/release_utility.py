@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from coterie.anonymize.figures import (
     CLEAR_AGREEMENT,
     DEGREES,
     EIGENVALUES,
+    FIT_SHARE,
     FOREIGN_SHARE,
-    ISOLATES,
     MEASURES,
+    PURPOSES,
+    SHARE,
+    WORTH_SHARE,
     FigureRow,
     Private,
     shown,
@@ -52,7 +55,46 @@ class Utility(Private):
     degree_ks: float  # Kolmogorov-Smirnov distance of the degrees, mean over the draws
     communities: CommunityUtility  # of the release, compared with those of the original
     further: list[FigureRow]  # measures that the draw is not fitted to
-    not_kept: list[str]  # one sentence per property outside its tolerance
+    properties: list[Property]  # everything that is judged
+
+    @property
+    def not_kept(self) -> list[str]:
+        """One sentence per property outside its tolerance."""
+        return [found.sentence for found in self.properties if not found.kept]
+
+    @property
+    def kept_share(self) -> float:
+        """The share of the properties that are preserved."""
+        return _kept_share(self.properties)
+
+    @property
+    def fit_for(self) -> list[str]:
+        """The purposes, in words, of which enough properties are preserved."""
+        return purposes_kept(self.properties)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence about the usefulness of the release."""
+        return usefulness(self.properties)
+
+
+def purposes_kept(properties: list[Property]) -> list[str]:
+    """Return the purposes, in words, of which enough properties are preserved."""
+    by_purpose = {key: [p for p in properties if p.purpose == key] for key in PURPOSES}
+    return [PURPOSES[key] for key, found in by_purpose.items() if _kept_share(found) >= FIT_SHARE]
+
+
+def usefulness(properties: list[Property]) -> str:
+    """Describe in one or two sentences how useful a release with these properties is."""
+    count = f"{sum(found.kept for found in properties)} of {len(properties)} properties"
+    if _kept_share(properties) < WORTH_SHARE:
+        return f"Not worth publishing: only {count} are preserved."
+    fit = "; ".join(purposes_kept(properties)) or "none"
+    return f"{count} are preserved. Fit for questions about: {fit}."
+
+
+def _kept_share(properties: list[Property]) -> float:
+    return sum(found.kept for found in properties) / len(properties) if properties else 1.0
 
 
 def assess_utility(
@@ -81,8 +123,8 @@ def assess_utility(
     mean, spread = mean_and_spread(draws)
     distance = float(np.mean([degree_ks(original, graph) for graph, _ in releases]))
     rows = full_rows(fully(original, before), further)
-    not_kept = properties_not_kept(before, draws, distance, communities, rows)
-    return Utility(before, mean, spread, draws, distance, communities, rows, not_kept)
+    judged = judge(before, draws, distance, communities, rows)
+    return Utility(before, mean, spread, draws, distance, communities, rows, judged)
 
 
 def mean_and_spread(draws: list[Measures]) -> tuple[ScalarMeasures, ScalarMeasures]:
@@ -100,71 +142,93 @@ def mean_and_spread(draws: list[Measures]) -> tuple[ScalarMeasures, ScalarMeasur
     return ScalarMeasures(**mean), ScalarMeasures(**spread)
 
 
-def properties_not_kept(
+class Property(NamedTuple):
+    """One property that is judged, and whether the release preserves it."""
+
+    name: str
+    purpose: str  # one of PURPOSES
+    kept: bool
+    sentence: str  # for the owner: exact figures of both
+
+
+def judge(
     original: Measures,
     draws: list[Measures],
     degree_distance: float,
     communities: CommunityUtility | None = None,
     further: Sequence[FigureRow] = (),
-) -> list[str]:
-    """Describe each property whose mean over the draws is outside its tolerance.
+) -> list[Property]:
+    """Compare the mean over the draws with the original, by the rule of tolerances in figures.py.
 
     The sentences are for the owner. A published report shows only what precedes the colon.
     """
-    lost = []
+    judged = []
     for figure in MEASURES:
         before = figure.of(original)
-        if before is None or not figure.tolerance:
-            continue
-        after = float(np.mean([figure.of(m) for m in draws]))
-        if not figure.keeps(before, after):
-            lost.append(figure.lost(before, after))
+        if before is not None and figure.purpose:
+            after = float(np.mean([figure.of(m) for m in draws]))
+            kept, sentence = figure.keeps(before, after), figure.lost(before, after)
+            name = sentence.partition(":")[0]
+            judged.append(Property(name, figure.purpose, kept, sentence))
     isolates = float(np.mean([m.isolates for m in draws])) - original.isolates
-    if isolates > ISOLATES * original.nodes:
-        lost.append(f"connection: {isolates:.0f} more nodes without an edge")
-    if degree_distance > DEGREES.tolerance:
-        lost.append(
-            f"{DEGREES.label}: it differs for up to {100 * degree_distance:.1f} % of the nodes "
-            "(Kolmogorov-Smirnov distance)"
+    judged.append(
+        Property(
+            "connection",
+            "paths",
+            isolates <= SHARE * original.nodes,
+            f"connection: {isolates:.0f} more nodes without an edge",
         )
+    )
+    judged.append(
+        Property(
+            DEGREES.label,
+            DEGREES.purpose,
+            degree_distance <= DEGREES.tolerance,
+            f"{DEGREES.label}: it differs for up to {100 * degree_distance:.1f} % of the nodes "
+            "(Kolmogorov-Smirnov distance)",
+        )
+    )
     first = np.array(original.spectrum[:3])
     then = np.mean([m.spectrum[:3] for m in draws], axis=0)
-    if (np.abs(then - first) > EIGENVALUES.tolerance * np.abs(first) + 1e-9).any():
-        shown_values = (", ".join(map(shown, values)) for values in (first, then))
-        lost.append("{}: {} became {}".format(EIGENVALUES.label, *shown_values))
+    shown_values = (", ".join(map(shown, values)) for values in (first, then))
+    judged.append(
+        Property(
+            EIGENVALUES.label,
+            EIGENVALUES.purpose,
+            bool((np.abs(then - first) <= EIGENVALUES.tolerance * np.abs(first) + 1e-9).all()),
+            "{}: {} became {}".format(EIGENVALUES.label, *shown_values),
+        )
+    )
     if communities is not None:
-        lost += communities_not_kept(communities)
-    return [*lost, *further_not_kept(further)]
+        judged += judge_communities(communities)
+    for row in further:
+        if row.original is not None and row.figure.purpose:
+            lost = row.figure.lost(row.original, row.published)
+            judged.append(Property(row.figure.label, row.figure.purpose, row.kept, lost))
+    return judged
 
 
-def further_not_kept(rows: Sequence[FigureRow]) -> list[str]:
-    """Describe the headline measures among the further ones that are outside their tolerance."""
-    return [
-        f"{row.figure.label}: {row.original:,.0f} became {row.published:,.0f}"
-        for row in rows
-        if row.figure.headline and not row.kept
-    ]
-
-
-def communities_not_kept(found: CommunityUtility) -> list[str]:
-    """Describe how the communities of the release differ from those of the original."""
-    lost = []
+def judge_communities(found: CommunityUtility) -> list[Property]:
+    """Judge how the communities of the release differ from those of the original."""
     own = found.original.community_modularity
-    if found.foreign_share < FOREIGN_SHARE - 1e-9:
-        lost.append(
-            "communities: those found in the release have modularity "
-            f"{found.foreign_modularity:.3g} in the original; its own have {own:.3g}"
-        )
-    clear = found.self_agreement > CLEAR_AGREEMENT
-    if clear and found.agreement < AGREEMENT_SHARE * found.self_agreement - 1e-9:
-        lost.append(
-            "who is in which community: original and release agree at "
-            f"{found.agreement:.2f} (1: equal, 0: unrelated); two searches on the original agree "
-            f"at {found.self_agreement:.2f}"
-        )
-    if lost and not clear:
-        lost.append(
-            "the original has no clear communities: two searches on it agree at "
+    foreign = found.foreign_share >= FOREIGN_SHARE - 1e-9
+    text = (
+        "communities: those found in the release have modularity "
+        f"{found.foreign_modularity:.3g} in the original; its own have {own:.3g}"
+    )
+    if found.self_agreement <= CLEAR_AGREEMENT:
+        text += (
+            "; the original has no clear communities: two searches on it agree at "
             f"{found.self_agreement:.2f} only"
         )
-    return lost
+        return [Property("communities", "groups", foreign, text)]
+    agree = found.agreement >= AGREEMENT_SHARE * found.self_agreement - 1e-9
+    members = (
+        "who is in which community: original and release agree at "
+        f"{found.agreement:.2f} (1: equal, 0: unrelated); two searches on the original agree "
+        f"at {found.self_agreement:.2f}"
+    )
+    return [
+        Property("communities", "groups", foreign, text),
+        Property("who is in which community", "groups", agree, members),
+    ]

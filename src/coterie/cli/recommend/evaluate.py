@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import write_page
 from coterie.cli.reading import RATINGS, load_ratings
 from coterie.cli.recommend.options import load_features, make_estimator, say_coverage
 from coterie.cli.session import Session, command
@@ -137,6 +136,7 @@ def _write_report(
     titles: dict[Any, str] | None,
     assumed: list[str],
 ) -> None:
+    from coterie.report.pdf import write_page
     from coterie.report.recommender_report import render
 
     last = found.last
@@ -150,7 +150,7 @@ def _write_report(
         titles=titles,
         assumed=assumed,
     )
-    write_page(path, page)
+    write_page(page, path)
 
 
 def _show(session: Session, found: Evaluation) -> None:

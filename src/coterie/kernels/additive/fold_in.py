@@ -79,6 +79,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
         bounds = side.cuts[t].astype(np.float64)
         M = side.effects[t].astype(np.float64)
         M_back = np.ascontiguousarray(M.transpose(0, 2, 1))
+        partitions = L if np.any(M != 0.0) else 0  # labels without effects need not be drawn
         for p in range(count):
             node, state = begin + p, states[p]
             a, b = new.ptr[node], new.ptr[node + 1]
@@ -91,7 +92,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
                 offset[p] = mean[K]
                 copy_into(factors[p], mean[:K])
             prior, f, x = new.precisions[t], np.empty(n), np.empty(n)
-            _locations(side, t, others, offset[p], factors[p], own, M, f)
+            _locations(side, t, others, offset[p], factors[p], own[:partitions], M, f)
             posterior_root(side.factors[t], others, new.factor_precisions[t], A)
             for _ in range(sweeps):
                 if own_style:
@@ -110,7 +111,7 @@ def fold_in(side, new, own_style, sweeps, begin, end):
                     x[e] -= fresh - offset[p]
                     f[e] += fresh - offset[p]
                 offset[p] = fresh
-                for s in range(L):
+                for s in range(partitions):
                     labels = side.labels[t, :, s]
                     state, own[s] = _draw_label(
                         state, labels, others, M[s], M_back[s], own[s], total, number, x, f

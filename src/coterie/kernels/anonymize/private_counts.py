@@ -84,3 +84,31 @@ def largest_common_sum(indptr, indices, weights, floor):
             for other in range(indptr[z], indptr[z] + n_visited[z]):
                 common[visited[other]] = 0
     return best
+
+
+@njit(nogil=True, cache=True)
+def capped_common_sums(indptr, indices, weights, cap):
+    """Return the sum over edges of min(cap, sum of weights over the common neighbours of its ends).
+
+    Rows are sorted. The neighbours of the end with more neighbours are marked, and those of the
+    other end are visited, so the cost is the sum over edges of the smaller degree.
+    """
+    n = len(indptr) - 1
+    marked = np.full(n, -1, np.int64)
+    total = np.int64(0)
+    for u in range(n):
+        degree = indptr[u + 1] - indptr[u]
+        for slot in range(indptr[u], indptr[u + 1]):
+            marked[indices[slot]] = u
+        for slot in range(indptr[u], indptr[u + 1]):
+            w = indices[slot]
+            other = indptr[w + 1] - indptr[w]
+            if other > degree or (other == degree and w > u):
+                continue
+            common = np.int64(0)
+            for place in range(indptr[w], indptr[w + 1]):
+                z = indices[place]
+                if marked[z] == u:
+                    common += weights[z]
+            total += min(common, cap)
+    return total

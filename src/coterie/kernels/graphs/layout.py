@@ -1,4 +1,4 @@
-"""Force-directed positions of nodes in the plane. Used by `report/network_layout.py`.
+"""Force-directed positions of nodes in the plane. Used by `report/charts/layout.py`.
 
 The forces are those of ForceAtlas2 (Jacomy, Venturini, Heymann & Bastian, PLoS ONE 9(6), 2014):
 neighbours attract each other in proportion to their distance d; all nodes repel each other by

@@ -15,6 +15,7 @@ from coterie.kernels.hard.description_costs import (
     ends_cost,
     inner_profile,
     join_cost,
+    layered_ends_cost,
     opposite,
 )
 from coterie.kernels.hard.description_levels import (
@@ -50,16 +51,23 @@ def whole_length(model, graph, blocks, upper):
     for r in range(len(sizes)):
         if sizes[r] == 0:
             continue
-        total += ends_cost(model, sizes[r], blocks.ends[r], blocks.in_ends[r])
+        if model.layers > 0 and model.degrees:
+            total += layered_ends_cost(model, blocks, r)
+        else:
+            total += ends_cost(model, sizes[r], blocks.ends[r], blocks.in_ends[r])
         if model.degrees:
             for c in range(blocks.degree_counts.shape[1]):
                 total -= log_factorial(t, blocks.degree_counts[r, c])
         if model.cells != TWO_DENSITIES:
             total = add_cells(model, blocks, r, total)
-    if model.degrees:
+    if model.degrees and model.layers == 0:
         for v in range(model.n_nodes):
             total -= log_factorial(t, graph.degrees[v])
             total -= log_factorial(t, graph.in_degrees[v])
+    if model.degrees:
+        for layer in range(model.layers):
+            for v in range(model.n_nodes):
+                total -= log_factorial(t, graph.layer_degrees[layer, v])
     for level in range(upper.depth):
         total += level_length(model, upper, level)
     if upper.depth > 0:
@@ -84,6 +92,8 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
     scalars[INSIDE] += scratch.x[b] - scratch.x[a]
     if model.cells < EDGES:
         shift_counts(blocks, scratch, part, a, b)
+    elif model.layers > 0:
+        shift_layers(blocks, scratch, part, a, b)
     else:
         shift_slots(model, blocks, scratch, part, a, b)
     if model.degrees:
@@ -119,6 +129,27 @@ def shift_counts(blocks, scratch, part, a, b):
             cells[s, b] += w
     cells[a, a] -= x[a] + part.loops
     cells[b, b] += x[b] + part.loops
+
+
+@njit(nogil=True, cache=True)
+def shift_layers(blocks, scratch, part, a, b):
+    """Move the edges of the part in the cells of a graph with layers."""
+    x, cells, K = scratch.x, blocks.cells, len(blocks.sizes)
+    for i in range(part.m):
+        slot = scratch.touched[i]
+        s, w = slot % K, x[slot]
+        if s != a:
+            cells[a, slot] -= w
+            cells[s, slot - s + a] -= w
+        if s != b:
+            cells[b, slot] += w
+            cells[s, slot - s + b] += w
+    for layer in range(len(blocks.layer_ends)):
+        first, ends, inner = layer * K, scratch.layers[0, layer], scratch.layers[1, layer]
+        cells[a, first + a] -= x[first + a] + inner
+        cells[b, first + b] += x[first + b] + inner
+        blocks.layer_ends[layer, a] -= ends
+        blocks.layer_ends[layer, b] += ends
 
 
 @njit(nogil=True, cache=True)
@@ -166,8 +197,9 @@ def shift_degrees(blocks, scratch, part, a, b):
         return
     for i in range(part.n_classes):
         c = scratch.classes[i]
-        degree_counts[b, c] += degree_counts[a, c]
-        degree_counts[a, c] = 0
+        more = degree_counts[a, c] if part.block >= 0 else 1
+        degree_counts[b, c] += more
+        degree_counts[a, c] -= more
 
 
 @njit(forceinline=True, cache=True)

@@ -25,6 +25,8 @@ models differ. The definitions are those of Peixoto (Physical Review E 95, 01231
             with degrees     log e_r! + log q(e_r, n_r) + log n_r! - sum_k log n_kr!
                              (q: partitions, n_kr: nodes of degree k), constant - sum_v log k_v!
             of a directed graph once for the outgoing and once for the incoming ends
+    layers  cells, graph and v_r once per layer: the sum of the lengths of the layers, each with the
+            same labels, minus what those cost more than once
 
 `join_cost` is the cost of adding a part to block b after it was taken out of block a: the change of
 a move is the difference of two of them. No cost ever needs the whole graph.
@@ -81,6 +83,29 @@ def ends_cost(model, n, out, into):
     return vertex_cost(model, n, out) + (log_factorial(t, into) + log_partitions(t, into, n))
 
 
+@njit(nogil=True, cache=True)
+def layered_ends_cost(model, blocks, r):
+    """Return v_r of a block with degrees per layer, as `vertex_cost`."""
+    n, cost = blocks.sizes[r], 0.0
+    for layer in range(model.layers):
+        cost += vertex_cost(model, n, blocks.layer_ends[layer, r])
+    return cost + (model.layers - 1) * log_factorial(model.tables, n)
+
+
+@njit(nogil=True, cache=True)
+def join_layered_ends(model, blocks, scratch, part, b, n, own):
+    """Return how `layered_ends_cost` of block b, which has n nodes without the part, changes when
+    the part joins it."""
+    cost = (model.layers - 1) * log_rise(model.tables, n, part.size)
+    for layer in range(model.layers):
+        more = scratch.layers[0, layer]
+        ends = blocks.layer_ends[layer, b] - (more if own else 0)
+        cost += vertex_cost(model, n + part.size, ends + more)
+        if n > 0:
+            cost -= vertex_cost(model, n, ends)
+    return cost
+
+
 @njit(forceinline=True, cache=True)
 def cell_cost(model, n, m, e):
     """Return the cost of a cell between two blocks."""
@@ -124,6 +149,13 @@ def add_cells(model, blocks, r, total):
             if cells[r, s] > 0:
                 total += cell_cost(model, sizes[r], sizes[s], cells[r, s])
         return total
+    for layer in range(model.layers):
+        first = layer * len(sizes)
+        total += inner_cost(model, sizes[r], cells[r, first + r])
+        for s in range(r):
+            total += cell_cost(model, sizes[r], sizes[s], cells[r, first + s])
+    if model.layers > 0:
+        return total
     if not model.directed:
         total -= cells[r, r] * LOG2
     for s in range(len(sizes) if model.directed else r + 1):
@@ -161,9 +193,12 @@ def join_cost(model, blocks, scratch, part, a, b):
     if n == 0:
         B += 1
     cost = model.structure[B]
-    cost += ends_cost(model, n + size, out + part.degree, into + part.in_degree)
-    if n > 0:
-        cost -= ends_cost(model, n, out, into)
+    if model.layers > 0 and model.degrees:
+        cost += join_layered_ends(model, blocks, scratch, part, b, n, own)
+    else:
+        cost += ends_cost(model, n + size, out + part.degree, into + part.in_degree)
+        if n > 0:
+            cost -= ends_cost(model, n, out, into)
     if model.degrees:
         cost = join_degrees(model, blocks, scratch, part, own, b, cost)
     if model.cells == COUNTS:
@@ -172,6 +207,8 @@ def join_cost(model, blocks, scratch, part, a, b):
         return join_multisets(model, blocks, scratch, part, a, b, n, cost)
     if model.cells == TWO_DENSITIES:
         return cost + communities_cost(model, B, scalars[INSIDE] - x[a] + x[b])
+    if model.layers > 0:
+        return join_layers(model, blocks, scratch, part, a, b, cost)
     return join_slots(model, blocks, scratch, part, a, b, cost)
 
 
@@ -184,7 +221,7 @@ def join_degrees(model, blocks, scratch, part, own, b, cost):
         return cost - log_of(t, before + 1)
     for i in range(part.n_classes):
         c = scratch.classes[i]
-        more = degree_counts[part.block, c]
+        more = degree_counts[part.block, c] if part.block >= 0 else 1
         cost -= log_rise(t, degree_counts[b, c] - (more if own else 0), more)
     return cost
 
@@ -205,6 +242,29 @@ def join_counts(model, blocks, scratch, part, a, b, cost):
         elif s == a:
             base -= x[b]
         cost -= log_rise(t, base, x[s])
+    return cost
+
+
+@njit(nogil=True, cache=True)
+def join_layers(model, blocks, scratch, part, a, b, cost):
+    """Return the cost with that of the cells: `join_counts` per layer."""
+    t, x, cells, K = model.tables, scratch.x, blocks.cells, len(blocks.sizes)
+    own = a == b
+    for layer in range(model.layers):
+        slot = layer * K + b
+        new = x[slot] + scratch.layers[1, layer]
+        cost -= log_rise(t, np.int64(cells[b, slot]) - (new if own else 0), new) + new * LOG2
+    for i in range(part.m):
+        slot = scratch.touched[i]
+        s = slot % K
+        if s == b:
+            continue
+        base = np.int64(cells[b, slot])
+        if own:
+            base -= x[slot]
+        elif s == a:
+            base -= x[slot - a + b]
+        cost -= log_rise(t, base, x[slot])
     return cost
 
 

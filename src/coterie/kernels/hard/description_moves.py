@@ -1,22 +1,19 @@
-"""Merges, splits, moves of pieces and samples of a partition by its description length.
+"""Merges, splits and moves of pieces of a partition by its description length.
 
 Used by `models/hard/description/`. The change of every step is exact (`description.py`).
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from coterie.kernels.hard.description import change_of, move_node, shift_part
-from coterie.kernels.hard.description_costs import block_costs, join_cost
+from coterie.kernels.hard.description_costs import block_costs
 from coterie.kernels.hard.description_levels import group_change, next_part, upper_change
 from coterie.kernels.hard.description_state import (
     BLOCKS,
     FREE,
     MIN_GAIN,
-    NEVER,
     block_part,
     forget,
     node_part,
@@ -370,7 +367,7 @@ def try_piece(model, graph, blocks, upper, scratch, piece, r, state, tries):
         count, stop = 1, min(part.m + tries, done + K)
         for i in range(done, stop):
             if i < part.m:
-                b = scratch.touched[i]
+                b = scratch.touched[i] % K
             else:
                 state, b = below(state, K)
             if b not in (r, s) and blocks.sizes[b] > 0:
@@ -391,155 +388,3 @@ def try_piece(model, graph, blocks, upper, scratch, piece, r, state, tries):
             blocks.labels[piece[i]] = best
     forget(scratch, part.m)
     return 0.0 if best == r else low
-
-
-@njit(nogil=True, cache=True)
-def gibbs_sweep(model, graph, blocks, upper, scratch, order, key, temperature):
-    """Draw the block of each node of `order` anew, given all others; return the change.
-
-    The candidates are all blocks and a block of its own, each with probability proportional to
-    exp(-length / temperature): a heat bath on partitions. There must be room for one more block.
-    """
-    total = 0.0
-    sizes = blocks.sizes
-    for i in range(len(order)):
-        v = order[i]
-        state = stream(key, v)
-        a = np.int64(blocks.labels[v])
-        part = node_part(graph, blocks.labels, v, scratch)
-        count, low = 0, NEVER
-        for b in range(len(sizes)):
-            if sizes[b] > 0:
-                scratch.candidates[count] = b
-                count += 1
-        # A node that is alone is already in a block of its own.
-        if sizes[a] > 1 and blocks.scalars[FREE] > 0:
-            scratch.candidates[count] = blocks.free[blocks.scalars[FREE] - 1]
-            count += 1
-        own = 0.0
-        for j in range(count):
-            cost = join_cost(model, blocks, scratch, part, a, scratch.candidates[j])
-            if scratch.candidates[j] == a:
-                own = cost
-            scratch.costs[j] = cost
-            low = min(low, cost)
-        weight = 0.0
-        for j in range(count):
-            weight += math.exp((low - scratch.costs[j]) / temperature)
-        state, u = uniform(state)
-        u *= weight
-        chosen = 0
-        while chosen < count - 1:
-            u -= math.exp((low - scratch.costs[chosen]) / temperature)
-            if u < 0.0:
-                break
-            chosen += 1
-        b = scratch.candidates[chosen]
-        if b != a:
-            total += scratch.costs[chosen] - own
-            shift_part(model, blocks, upper, scratch, part, a, b)
-            blocks.labels[v] = b
-        forget(scratch, part.m)
-    return total
-
-
-@njit(nogil=True, cache=True)
-def allocate(model, graph, blocks, upper, scratch, members, r, s, state, wanted):
-    """Distribute members[2:] over r (which has members[0]) and s (which has members[1]), one by
-    one, each by its exact probabilities given those before it; the others are in block r or s
-    already and are taken out first by being counted with neither.
-
-    wanted[i] >= 0 forces the choice (to compute the probability of a division that exists).
-    Return (state, log probability of the choices, change)."""
-    log_probability, total = 0.0, 0.0
-    for i in range(2, len(members)):
-        v = members[i]
-        a = np.int64(blocks.labels[v])
-        part = node_part(graph, blocks.labels, v, scratch)
-        cost_r = join_cost(model, blocks, scratch, part, a, r)
-        cost_s = join_cost(model, blocks, scratch, part, a, s)
-        low = min(cost_r, cost_s)
-        weight_r, weight_s = math.exp(low - cost_r), math.exp(low - cost_s)
-        share = weight_r / (weight_r + weight_s)
-        b = wanted[i]
-        if b < 0:
-            state, u = uniform(state)
-            b = r if u < share else s
-        if b == r:
-            log_probability += math.log(share) if share > 0.0 else -NEVER
-            cost = cost_r
-        else:
-            rest = weight_s / (weight_r + weight_s)
-            log_probability += math.log(rest) if rest > 0.0 else -NEVER
-            cost = cost_s
-        if b != a:
-            total += cost - (cost_r if a == r else cost_s)
-            shift_part(model, blocks, upper, scratch, part, a, b)
-            blocks.labels[v] = b
-        forget(scratch, part.m)
-    return state, log_probability, total
-
-
-@njit(nogil=True, cache=True)
-def merge_split_step(model, graph, blocks, upper, scratch, key):
-    """Propose to merge the blocks of two random nodes, or, if they share one, to split it;
-    accept by Metropolis and Hastings. Return (1 if accepted, change).
-
-    The split starts with all members in the block of the first node and the second one in a new
-    block, and visits the others in random order (Dahl 2005; Peixoto 2020): the probability of a
-    division is the product of those of its choices, and a merge needs that of the division it
-    undoes, with an order drawn in the same way."""
-    n = len(blocks.labels)
-    state = stream(key, 0)
-    state, i = below(state, n)
-    state, j = below(state, n - 1)
-    if j >= i:
-        j += 1
-    r, s = np.int64(blocks.labels[i]), np.int64(blocks.labels[j])
-    split = r == s
-    if split and blocks.scalars[FREE] == 0:
-        return 0, 0.0
-    if split:
-        s = blocks.free[blocks.scalars[FREE] - 1]
-    members = np.empty(blocks.sizes[r] + (0 if split else blocks.sizes[s]), np.int64)
-    members[0], members[1] = i, j
-    count = 2
-    for v in range(n):
-        if v != i and v != j and (blocks.labels[v] == r or blocks.labels[v] == s):
-            members[count] = v
-            count += 1
-    for place in range(count - 1, 2, -1):
-        state, other = below(state, place - 1)
-        members[place], members[other + 2] = members[other + 2], members[place]
-    before = np.empty(count, np.int64)
-    for place in range(count):
-        before[place] = blocks.labels[members[place]]
-    free_choice = np.full(count, -1, np.int64)
-    change = 0.0
-    # Both directions start from the same point: j alone in s, everybody else in r.
-    for place in range(2, count):
-        change += force_move(model, graph, blocks, upper, scratch, members[place], r)
-    change += force_move(model, graph, blocks, upper, scratch, j, s)
-    if split:
-        state, log_probability, more = allocate(
-            model, graph, blocks, upper, scratch, members, r, s, state, free_choice
-        )
-        change += more
-        state, u = uniform(state)
-        if math.log(max(u, 1e-300)) < -change - log_probability:
-            return 1, change
-        for place in range(count):
-            force_move(model, graph, blocks, upper, scratch, members[place], before[place])
-        return 0, 0.0
-    state, log_probability, more = allocate(
-        model, graph, blocks, upper, scratch, members, r, s, state, before
-    )
-    merged = 0.0
-    for place in range(count):
-        merged += force_move(model, graph, blocks, upper, scratch, members[place], r)
-    state, u = uniform(state)
-    if math.log(max(u, 1e-300)) < -merged + log_probability:
-        return 1, merged
-    for place in range(count):
-        force_move(model, graph, blocks, upper, scratch, members[place], before[place])
-    return 0, 0.0

@@ -9,9 +9,9 @@ Used by all kernels of descriptions. There is one state for all models; what a m
     B       blocks that are not empty           N, E   nodes and edges
 
 Row r of the cells has one slot per block s: K slots of an undirected graph; of a directed one K for
-edges from r to s, then K for edges from s to r. A *part* is what moves: one node, or a whole block
-(a merge). Its profile x counts its edges per slot; x of its own block excludes the edges inside the
-part (`loops`).
+edges from r to s, then K for edges from s to r; with layers K per layer. A *part* is what moves:
+one node, or a whole block (a merge). Its profile x counts its edges per slot; x of its own block
+excludes the edges inside the part (`loops`, or `Scratch.layers`).
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class DescriptionModel(NamedTuple):
     cells: int  # what a cell costs: COUNTS …
     degrees: bool  # whether the degrees of the nodes are described (degree correction)
     directed: bool
+    layers: int  # of edges, each with cells and degrees of its own; 0: none
     n_nodes: int
     n_edges: int
     structure: np.ndarray  # float64 (K + 2): cost of B blocks that depends on B alone
@@ -60,9 +61,11 @@ class Multigraph(NamedTuple):
     loops: np.ndarray  # int64 (n,), or empty: none
     degrees: np.ndarray  # int64 (n,): loops count twice; of a directed graph outgoing edges
     classes: np.ndarray  # int32 (n,): number of the degree (or pair of degrees) among all distinct
-    incoming: np.ndarray  # bool, one per index: the edge points to the row; empty: undirected
+    kinds: np.ndarray  # int16, one per index: layer; directed: 1 if the edge points to the row
     in_degrees: np.ndarray  # int64 (n,); zeros of an undirected graph
     values: np.ndarray  # float64, one per index: real-valued weights; empty: none
+    layer_degrees: np.ndarray  # int64 (layers, n); (0, 0): none
+    layer_classes: np.ndarray  # int32 (layers, n): number of the degree in the layer, among all
 
 
 class Blocks(NamedTuple):
@@ -72,6 +75,7 @@ class Blocks(NamedTuple):
     sizes: np.ndarray  # int64 (K,)
     ends: np.ndarray  # int64 (K,): of a directed graph outgoing ones
     in_ends: np.ndarray  # int64 (K,): zeros of an undirected graph
+    layer_ends: np.ndarray  # int64 (layers, K)
     cells: np.ndarray  # int32 (K, slots)
     totals: np.ndarray  # float64 (2, K, slots): sums and squares of weights; (2, 0, 0) without
     degree_counts: np.ndarray  # int32 (K, degree classes); (1, 1) if the model does not use them
@@ -105,6 +109,7 @@ class Scratch(NamedTuple):
     costs: np.ndarray  # float64 (K + 2,)
     classes: np.ndarray  # int64 (degree classes,): those of a whole block
     rises: np.ndarray  # float64 (2, K): see `fill_rises`
+    layers: np.ndarray  # int64 (2, layers): ends of the part, and edges inside it
 
 
 class Part(NamedTuple):
@@ -114,9 +119,9 @@ class Part(NamedTuple):
     loops: int  # edges inside the part
     degree: int
     size: int
-    degree_class: int  # -1: a whole block, with the degree counts of block `block`
-    block: int
-    n_classes: int  # of a whole block: the degree classes in Scratch.classes[:n_classes]
+    degree_class: int  # -1: several, those in Scratch.classes[:n_classes]
+    block: int  # -1: a node
+    n_classes: int  # of a whole block, or of a node in layers
     in_degree: int
     loop_sum: float  # of the weights of the edges inside
     loop_squares: float
@@ -125,23 +130,27 @@ class Part(NamedTuple):
 @njit(nogil=True, cache=True)
 def fill_statistics(model, graph, blocks):
     """Count the statistics (OUT) of blocks.labels; the arrays must be zeros."""
-    labels, sizes, ends, in_ends, cells, totals, degree_counts, free, scalars = blocks
+    labels, sizes, ends, in_ends, _, cells, totals, degree_counts, free, scalars = blocks
     K = len(sizes)
     for v in range(len(labels)):
         r = labels[v]
         sizes[r] += 1
         ends[r] += graph.degrees[v]
         in_ends[r] += graph.in_degrees[v]
-        if model.degrees:
+        for layer in range(model.layers):
+            blocks.layer_ends[layer, r] += graph.layer_degrees[layer, v]
+            if model.degrees:
+                degree_counts[r, graph.layer_classes[layer, v]] += 1
+        if model.degrees and model.layers == 0:
             degree_counts[r, graph.classes[v]] += 1
         if len(graph.loops) > 0:
             cells[r, r] += graph.loops[v]
         for i in range(graph.indptr[v], graph.indptr[v + 1]):
             slot = np.int64(labels[graph.indices[i]])
-            if model.directed:
-                slot += K if graph.incoming[i] else 0
-            elif slot == r and graph.indices[i] < v:
+            if not model.directed and slot == r and graph.indices[i] < v:
                 continue  # an inner edge counts once
+            if len(graph.kinds) > 0:
+                slot += K * graph.kinds[i]
             cells[r, slot] += graph.weights[i] if len(graph.weights) > 0 else 1
             if model.cells >= NORMAL:
                 w = graph.values[i]
@@ -161,12 +170,12 @@ def node_part(graph, labels, v, scratch):
     """Fill the profile of node v; return its Part."""
     x, touched, K = scratch.x, scratch.touched, len(scratch.marked)
     m = 0
-    directed, weighted = len(graph.incoming) > 0, len(graph.values) > 0
-    if directed or weighted:
+    several, weighted = len(graph.kinds) > 0, len(graph.values) > 0
+    if several or weighted:
         for i in range(graph.indptr[v], graph.indptr[v + 1]):
             slot = np.int64(labels[graph.indices[i]])
-            if directed and graph.incoming[i]:
-                slot += K
+            if several:
+                slot += K * graph.kinds[i]
             if x[slot] == 0:
                 touched[m] = slot
                 m += 1
@@ -185,7 +194,13 @@ def node_part(graph, labels, v, scratch):
     loops = graph.loops[v] if len(graph.loops) > 0 else 0
     degree, degree_class = graph.degrees[v], np.int64(graph.classes[v])
     into = graph.in_degrees[v]
-    return Part(m, loops, degree, 1, degree_class, np.int64(-1), 0, into, 0.0, 0.0)
+    layers = len(graph.layer_degrees)
+    for layer in range(layers):
+        degree_class = np.int64(-1)
+        scratch.classes[layer] = graph.layer_classes[layer, v]
+        scratch.layers[0, layer] = graph.layer_degrees[layer, v]
+        scratch.layers[1, layer] = 0
+    return Part(m, loops, degree, 1, degree_class, np.int64(-1), layers, into, 0.0, 0.0)
 
 
 @njit(nogil=True, cache=True)
@@ -193,7 +208,7 @@ def block_part(blocks, r, scratch):
     """Fill the profile of the whole block r; return its Part."""
     K, m = len(blocks.sizes), 0
     for slot in range(blocks.cells.shape[1]):
-        if slot not in (r, K + r) and blocks.cells[r, slot] > 0:
+        if slot % K != r and blocks.cells[r, slot] > 0:
             scratch.x[slot] = blocks.cells[r, slot]
             scratch.touched[m] = slot
             m += 1
@@ -204,6 +219,9 @@ def block_part(blocks, r, scratch):
             slot = scratch.touched[i]
             scratch.totals[0, slot] = blocks.totals[0, r, slot]
             scratch.totals[1, slot] = blocks.totals[1, r, slot]
+    for layer in range(len(blocks.layer_ends)):
+        scratch.layers[0, layer] = blocks.layer_ends[layer, r]
+        scratch.layers[1, layer] = blocks.cells[r, layer * K + r]
     n_classes = 0
     if len(blocks.degree_counts) > r:  # not if the model does not use them
         for c in range(blocks.degree_counts.shape[1]):

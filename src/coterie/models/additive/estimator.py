@@ -29,7 +29,12 @@ from coterie.models.additive.chains import (
 from coterie.models.additive.cold_start import ColdStart, with_cold_nodes
 from coterie.models.additive.feature_encoding import FeatureEncoding
 from coterie.models.additive.node_features import NodeFeatures
-from coterie.models.additive.predict import own_level_probabilities, pair_distributions
+from coterie.models.additive.predict import (
+    on_grid,
+    own_level_probabilities,
+    pair_distributions,
+    thinned,
+)
 from coterie.models.additive.predictor import AdditivePredictor
 from coterie.models.additive.rating_scale import RatingScale
 from coterie.models.additive.sampling import KIND, AdditiveFitState, sample_chains
@@ -105,7 +110,7 @@ class AdditiveBlockModel(RatingModel):
     scale_ : RatingScale
         The levels of the rating scale. More than 20 distinct ratings are binned.
     samples_ : Samples
-        All samples, chain after chain; everything that predictions need.
+        At most 60 samples, chain after chain; everything that predictions need.
     chain_of_sample_ : ndarray of shape (n_samples,)
         The chain of each sample.
     mixture_ : dict of str to int
@@ -472,8 +477,9 @@ class AdditiveBlockModel(RatingModel):
     def _set_results(self, state: AdditiveFitState) -> None:
         """Set the fitted attributes; samples are ordered chain after chain."""
         by_chain = zip(*state.samples, strict=True)
-        self.samples_ = stack_samples([sample for chain in by_chain for sample in chain])
-        self.chain_of_sample_ = np.repeat(np.arange(len(state.keys)), len(state.samples))
+        samples = stack_samples([sample for chain in by_chain for sample in chain])
+        of_sample = np.repeat(np.arange(len(state.keys)), len(state.samples))
+        self.samples_, self.chain_of_sample_ = thinned(samples, of_sample)
         self.mixture_ = dict(Counter(kind.value for kind in state.kinds))
         self.history_ = state.history
         self.n_iter_ = state.sweeps
@@ -490,7 +496,7 @@ class AdditiveBlockModel(RatingModel):
             self.item_encoding_.columns,
             seed,
         )
-        self.samples_ = found.samples
+        self.samples_ = on_grid(found.samples)
         self.user_cold_start_, self.item_cold_start_ = found.users, found.items
 
     def _training_entropy(self, observed: Observed, engine: Engine) -> float:

@@ -22,8 +22,9 @@ from coterie.kernels.additive.predict import (
 )
 from coterie.models.additive.predict import (
     only_users,
+    packed_samples,
     pair_distributions,
-    samples_with_factors,
+    unpacked_samples,
     with_nodes,
 )
 from coterie.models.additive.rating_scale import RatingScale, check_cuts
@@ -50,6 +51,17 @@ class FeatureShares(NamedTuple):
     terms: list[Contribution]
 
 
+class _Moments(dict[Side, np.ndarray]):
+    """The moments of the factors of both sides, computed when they are first needed."""
+
+    def __init__(self, samples: Samples) -> None:
+        self.samples = samples
+
+    def __missing__(self, side: Side) -> np.ndarray:
+        self[side] = np.asarray(factor_moments(SampleSide.of(self.samples, side).factors))
+        return self[side]
+
+
 @dataclass(frozen=True)
 class AdditivePredictor(RatingPredictor):
     """Samples of several chains; a prediction averages over all of them."""
@@ -60,6 +72,7 @@ class AdditivePredictor(RatingPredictor):
     user_side: SideInformation
     item_side: SideInformation
     nobody: Samples | None  # one unknown user and one unknown item; None: older files
+    owns_arrays: bool = False  # whether updates may write to the arrays of the samples
     values: np.ndarray = field(init=False)
     kind: ClassVar[str] = "additive"
 
@@ -116,30 +129,51 @@ class AdditivePredictor(RatingPredictor):
         return p
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
-        return self._with_nodes(Side.USER, nodes)
+        return self._with_nodes(Side.USER, nodes, in_place=False)
+
+    def update_users(self, nodes: list[NodeRatings]) -> Self:
+        return self._owner()._with_nodes(Side.USER, nodes, in_place=True)
+
+    def update_items(self, nodes: list[NodeRatings]) -> Self:
+        return self._owner()._with_nodes(Side.ITEM, nodes, in_place=True)
+
+    def _owner(self) -> Self:
+        """Return a predictor that has its arrays for itself; the model keeps its own."""
+        if self.owns_arrays:
+            return self
+        samples = Samples(*(array.copy() for array in self.samples))
+        return replace(self, samples=samples, owns_arrays=True)
 
     def only_users(self, nodes: list[NodeRatings]) -> Self:
         features = self.user_side.features(nodes)
-        samples = only_users(self.samples, nodes, features, self._item_moments)
+        samples = only_users(self.samples, nodes, features, self._moments[Side.ITEM])
         # Features of the added users have been used; explanations show those of known users.
         known = replace(self.user_side, rows=self.user_side.rows[:0], cold=None)
         side = known.with_size(len(nodes))
         return replace(self, samples=samples, user_side=side)
 
     @cached_property
-    def _item_moments(self) -> np.ndarray:
-        return np.asarray(factor_moments(self.samples.item_factors))
+    def _moments(self) -> _Moments:
+        return _Moments(self.samples)
 
     def with_items(self, nodes: list[NodeRatings]) -> Self:
-        return self._with_nodes(Side.ITEM, nodes)
+        return self._with_nodes(Side.ITEM, nodes, in_place=False)
 
-    def _with_nodes(self, kind: Side, nodes: list[NodeRatings]) -> Self:
+    def _with_nodes(self, kind: Side, nodes: list[NodeRatings], *, in_place: bool) -> Self:
         side: SideInformation = getattr(self, f"{kind}_side")
-        samples = with_nodes(self.samples, kind, nodes, side.features(nodes))
+        of_users, moments = kind is Side.USER, self._moments[kind.other]
+        samples = with_nodes(
+            self.samples, kind, nodes, side.features(nodes), moments, in_place=in_place
+        )
         side = side.with_ratings(nodes, SampleSide.of(samples, kind).offsets.shape[1])
-        if kind is Side.USER:
-            return replace(self, samples=samples, user_side=side)
-        return replace(self, samples=samples, item_side=side)
+        grown = (
+            replace(self, samples=samples, user_side=side)
+            if of_users
+            else replace(self, samples=samples, item_side=side)
+        )
+        # Those of the other side have not changed, and a few nodes hardly change those of their own
+        grown._moments.update(self._moments if in_place else {kind.other: moments})
+        return grown
 
     def contributions(self, user: int, item: int, own: NodeRatings) -> list[Contribution]:
         """Return the middle of the scale, offsets, taste, and partitions whose groups act.
@@ -282,7 +316,7 @@ class AdditivePredictor(RatingPredictor):
             "values": self.scale.values,
             "bounds": self.scale.bounds,
             "chain_of_sample": self.chain_of_sample,
-            **{f"samples.{name}": array for name, array in self.samples._asdict().items()},
+            **{f"samples.{name}": array for name, array in packed_samples(self.samples).items()},
             **self.user_side.to_arrays("user_side"),
             **self.item_side.to_arrays("item_side"),
         }
@@ -290,12 +324,13 @@ class AdditivePredictor(RatingPredictor):
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         scale = RatingScale(arrays["values"], arrays["bounds"])
-        of_samples = {
-            name: arrays[f"samples.{name}"]
-            for name in Samples._fields
-            if f"samples.{name}" in arrays
-        }
-        samples = samples_with_factors(of_samples)
+        samples = unpacked_samples(
+            {
+                name.removeprefix("samples."): array
+                for name, array in arrays.items()
+                if name.startswith("samples.")
+            }
+        )
         n, m = samples.user_offsets.shape[1], samples.item_offsets.shape[1]
         user_side = SideInformation.from_arrays(arrays, "user_side", n, m)
         item_side = SideInformation.from_arrays(arrays, "item_side", m, n)

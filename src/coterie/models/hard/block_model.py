@@ -41,9 +41,9 @@ from coterie.models.hard.description.choice import (
 from coterie.models.hard.description.comparison import ComparedModel, compare_models
 from coterie.models.hard.description.directed_weighted import DIRECTED, cell_data
 from coterie.models.hard.description.fit import Described, DescriptionRun
-from coterie.models.hard.description.sampling import PosteriorSamples, sample_partitions
 from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.k_means import merging_start
+from coterie.models.hard.posterior import PosteriorSamples, sample_partitions
 from coterie.models.hard.search import SEARCH_PARAMETERS, SearchResult, SearchTask, auto_k
 from coterie.models.hard.validation import check_block_model, check_memory
 from coterie.models.hard.weight_models import COUNTS, WEIGHT_MODELS, mean_weights, weight_model
@@ -219,34 +219,36 @@ class BlockModel(HardClustering):
 
     def sample(
         self,
-        data: Graph | None = None,
-        *,
         n_samples: int = 100,
-        n_chains: int = 2,
-        thin: int = 2,
-        burn_in: int = 20,
+        *,
+        data: Graph | None = None,
+        n_chains: int = 4,
+        thin: int | None = None,
+        burn_in: int | None = None,
         rng: RandomState = 0,
         engine: str | Engine = "local",
         callback: Callback = silent,
     ) -> PosteriorSamples:
         """Draw partitions from the posterior, to see how certain the blocks are.
 
-        Each chain starts at the fitted blocks. Moves of single nodes and merges and splits of
-        blocks are drawn with the probabilities of the model, exp(-description length); the number
-        of blocks may change. Hierarchies cannot be sampled.
+        Moves of single nodes and merges and splits of blocks are drawn with the probabilities of
+        the model, exp(-description length); the number of blocks may change. Of a hierarchy all
+        levels are drawn; their number is that of the fitted one or smaller. The first chain starts
+        at the fitted blocks, the others far from them. A warning says if the chains disagree, or
+        if the samples are worth few independent ones.
 
         Parameters
         ----------
+        n_samples : int, default=100
+            Number of samples, of all chains together.
         data : Graph, optional
             The graph that the model was fitted to. By default, the one that it holds.
-        n_samples : int, default=100
-            Number of samples per chain.
-        n_chains : int, default=2
+        n_chains : int, default=4
             Number of independent chains.
-        thin : int, default=2
-            Sweeps over all nodes between two samples.
-        burn_in : int, default=20
-            Sweeps before the first sample.
+        thin : int, optional
+            Sweeps over all nodes between two samples. The default is 2; 5 up to 100 nodes.
+        burn_in : int, optional
+            Sweeps before the first sample. The default is 20; 50 up to 100 nodes.
         rng : int, numpy.random.Generator or None, default=0
             Seed. The same seed gives the same samples for any number of threads.
         engine : str or Engine, default="local"
@@ -257,25 +259,35 @@ class BlockModel(HardClustering):
         Returns
         -------
         PosteriorSamples
-            The samples, with `marginals_`, `confidence_`, `block_counts_` and `r_hat_`.
+            The samples, with `marginals_`, `confidence_`, `consensus_`, `block_counts_`, `modes`,
+            `r_hat_` and `effective_size_`.
 
         Raises
         ------
         InputError
             If the model is not fitted to this graph, or it has no posterior here.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> import coterie as ct
+        >>> model = ct.BlockModel("simple").fit(networkx.karate_club_graph())
+        >>> samples = model.sample(200)
+        >>> samples.labels_.shape, samples.chains_agree
+        ((200, 34), True)
         """
         self._require_fit()
-        data = as_graph(self.graph_ if data is None else data)
+        data = as_graph(self.graph_ if data is None else data, weighted=self._reads_weights())
         if data is None or isinstance(self.labels_, tuple) or len(self.labels_) != data.n_nodes:
             raise InputError(
                 "the model was not fitted to this graph", remedy="call fit with the same graph"
             )
-        if self.nested:
-            raise InputError("a hierarchy cannot be sampled", remedy="fit it with `nested=False`")
         return sample_partitions(
             data,
-            self.labels_,
+            self.levels_ if self.nested else [self.labels_],
             self.model_,
+            weights=self.weight_model,
+            nested=self.nested,
             n_samples=n_samples,
             n_chains=n_chains,
             thin=thin,

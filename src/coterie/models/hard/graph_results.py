@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from coterie.models.hard.new_nodes import join_costs
 if TYPE_CHECKING:
     import networkx
 
-    from coterie.models.hard.description.sampling import PosteriorSamples
+    from coterie.models.hard.posterior import PosteriorSamples
     from coterie.report.picture import Picture
 
 _AVERAGED = 50  # sampled partitions over which link scores are averaged, at most
@@ -327,25 +326,38 @@ class GraphResults(Estimator):
     def _points(self, data: Any) -> np.ndarray:
         """Return points with the features of the fit, checked."""
 
-    def plot(self, path: str | PathLike[str] | None = None, *, title: str = "") -> Picture:
+    def plot(
+        self, path: str | PathLike[str] | None = None, *, title: str = "", **style: Any
+    ) -> Picture:
         """Draw the network in the colours of the blocks, the convergence and the block matrix.
+
+        With a style, only the network is drawn, for a paper.
 
         Parameters
         ----------
         path : str or path-like, optional
-            File to write; the suffix gives the format: .svg, or .png, which requires the package
-            resvg_py (`pip install 'coterie[png]'`). By default no file is written.
+            File to write; the suffix gives the format: .svg, .png, which requires the package
+            resvg_py (`pip install 'coterie[png]'`), or .pdf, which requires an installed browser.
+            By default no file is written.
         title : str, default=""
             A title above the picture.
+        **style
+            How the network looks: `color` ("block", or a value per node as a sequence or by id),
+            `palette` ("okabe-ito", "viridis", "grey", "page" or up to seven colours),
+            `block_names` (a mapping), `hulls` (an area around each block), `n_names` (nodes
+            named), `node_size`, `font` and `font_size`.
 
         Returns
         -------
         Picture
-            The drawing, which a notebook shows; `save` writes it to a file. Above 3,000 nodes the
-            blocks are drawn instead of the nodes; for ratings there is no drawing of the network.
+            The drawing, which a notebook shows; `save` writes it to a file. Above 3,000 nodes
+            nodes that are close together are one dot, above 50,000 the blocks are drawn; for
+            ratings there is no drawing of the network.
         """
         data = vars(self).get("ratings_") or self._graph()
-        picture: Picture = renderers.render(renderers.CLUSTER_PLOT, self, data=data, title=title)
+        picture: Picture = renderers.render(
+            renderers.CLUSTER_PLOT, self, data=data, title=title, **style
+        )
         if path is not None:
             picture.save(path)
         return picture
@@ -356,7 +368,8 @@ class GraphResults(Estimator):
         Parameters
         ----------
         path : str or path-like, optional
-            File to write. By default no file is written.
+            File to write, .html, or .pdf, which requires an installed browser. By default no file
+            is written.
         name : str, default="the graph"
             What the page calls the data.
 
@@ -368,7 +381,7 @@ class GraphResults(Estimator):
         data = vars(self).get("ratings_") or self._graph()
         html: str = renderers.render(renderers.CLUSTER_REPORT, self, data=data, name=name)
         if path is not None:
-            Path(path).write_text(html, encoding="utf-8")
+            renderers.render(renderers.PAGE_FILE, html, path=path)
         return html
 
     def _graph(self) -> Graph:

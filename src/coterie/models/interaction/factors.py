@@ -60,6 +60,7 @@ class Factors:
             for _ in range(sweeps):
                 users = solved(pairs, items, settings, n_items, runner)
                 items = solved(backwards, users, settings, n_users, runner)
+        items = _single(items)
         return cls(items, settings.absent_weight * (items.T @ items), settings)
 
     def users(self, pairs: csr_array, engine: str | Engine = "local") -> np.ndarray:
@@ -92,22 +93,31 @@ class Factors:
         """Return factors with items added, who are solved from the users that have them."""
         users = self.users(pairs)
         new = solved(users_of_items, users, self.settings, n_users, "local")
-        return replace(self, items=np.vstack([self.items, new]))
+        return replace(self, items=np.vstack([self.items, _single(new)]))
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return everything as arrays, to be saved."""
-        return {"items": self.items, "gram": self.gram, "settings": np.array(self.settings)}
+        items = self.items.astype(np.float32)
+        return {"items": items, "gram": self.gram, "settings": np.array(self.settings)}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
         """Build from what `to_arrays` returned; a wrong type, shape or range is an ArrayError."""
-        items = check_array("factors", arrays.get("items"), np.float64, (n_items, None))
+        found = arrays.get("items")
+        if found is not None and found.dtype == np.float64:  # up to format 4
+            found = found.astype(np.float32)
+        items = check_array("factors", found, np.float32, (n_items, None))
         rank = items.shape[1]
         gram = check_array("gram", arrays.get("gram"), np.float64, (rank, rank))
         settings = check_array("settings", arrays.get("settings"), np.float64, (2,))
         if (settings <= 0).any() or not np.allclose(gram, gram.T) or (np.diag(gram) < 0).any():
             raise ArrayError("gram, settings: not those of factors")
-        return cls(items, gram, FactorSettings(*settings.tolist()))
+        return cls(items.astype(np.float64), gram, FactorSettings(*settings.tolist()))
+
+
+def _single(items: np.ndarray) -> np.ndarray:
+    """Return float64 values that float32 can hold, as files store them."""
+    return items.astype(np.float32).astype(np.float64)
 
 
 def row_penalty(settings: FactorSettings, n_pairs: float, n_others: int) -> float:

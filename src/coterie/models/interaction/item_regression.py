@@ -2,205 +2,220 @@
 
 The coefficients B minimise |X - X B|² + p |B|² with a diagonal of 0, over all users and all items,
 observed or not. With P = (XᵀX + p I)⁻¹ they are B = I - P / diag(P), column by column. For users
-with the rows Z the scores are Z B = Z - (Z P) / diag(P).
+with the rows Z the scores are Z B.
 
 If there are fewer users than items, P = (I - Xᵀ K X) / p with K = (X Xᵀ + p I)⁻¹, so that only a
-matrix of users x users is needed. Beyond `MAX_SIDE` users and items, only the most popular items
-take part; the others have the score 0 here and are ranked by the factors.
+matrix of users x users is inverted. Only the `MAX_SIDE` most popular items take part; the others
+have the score 0 here and are ranked by the factors. Of the coefficients the largest are kept, as
+many as two per pair of user and item (`_PER_PAIR`): the others do not change lists.
 
 H. Steck. Embarrassingly shallow autoencoders for sparse data. WWW 2019.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array, hstack, vstack
 
 from coterie.base.array_checks import ArrayError, check_array
 from coterie.base.errors import InputError
 from coterie.base.lazy_modules import scipy_lapack as lapack
 
 MAX_SIDE = 8000  # of the matrix that is inverted: 256 MB as float32
-MAX_TABLE = 4000  # items of a table of all coefficients: 64 MB
-_TABLE_ROWS = 256  # computed at once
+_PER_PAIR, _MIN_KEPT = 2, 200_000  # coefficients that are kept
+_MAX_OLDER = 2_000_000  # coefficients that are kept of an older file
+_ROWS = 256  # of P, computed at once
 _GRAM_COLUMNS = 1024  # computed at once
 
 
 @dataclass(frozen=True, eq=False)
 class ItemRegression:
-    """The inverse matrix of an item regression, on the side of the items or of the users."""
+    """The coefficients of an item regression."""
 
-    inverse: np.ndarray  # float32; items x items (P), or users x users (K)
-    diagonal: np.ndarray  # float64, diag(P), one per item that takes part
-    penalty: float
-    items: np.ndarray  # int64, the items that take part, increasing
-    n_items: int  # that the scores have
-    rows: csr_array | None  # float32, training users x items of the regression, if K is stored
-    added: np.ndarray  # float32, coefficients of items added later: items of the regression x added
-    table: np.ndarray | None = None  # float32, items of the regression x items: all coefficients
+    # items x items, float32 with the precision of float16: what having item i adds to item j
+    coefficients: csr_array
+    diagonal: np.ndarray  # float32, diag(P); 0: the item does not take part
 
     @classmethod
     def fit(cls, pairs: csr_array, penalty: float, max_side: int = MAX_SIDE) -> Self:
-        """Fit to a 0/1 table of users x items."""
+        """Fit to the pairs of users (rows) and items; items without users do not take part."""
         n_items = pairs.shape[1]
         counts = np.bincount(pairs.indices, minlength=n_items)
         items = np.flatnonzero(counts > 0)
+        if len(items) > max_side:
+            items = np.sort(np.argsort(-counts, kind="stable")[:max_side])
         active = pairs[np.diff(pairs.indptr) > 0]
-        by_users = active.shape[0] < len(items) and active.shape[0] <= max_side
-        if not by_users and len(items) > max_side:
-            popular = np.argsort(-counts, kind="stable")[:max_side]
-            items = np.sort(popular)
+        by_users = active.shape[0] < len(items)
         X = csr_array(active[:, items], dtype=np.float32)
-        gram = _lower_gram(csr_array(X.T) if by_users else X)
-        inverse = _inverse_of_positive(gram, penalty)
-        if by_users:
-            leverage = np.zeros(len(items))
-            for begin in range(0, len(items), 2048):
-                part = np.asarray(X[:, begin : begin + 2048].todense())
-                leverage[begin : begin + 2048] = np.einsum("uv,uv->v", part, inverse @ part)
-            diagonal = (1 - leverage) / penalty
-        else:
-            diagonal = np.diag(inverse).astype(np.float64)
-        added = np.empty((len(items), 0), np.float32)
-        return cls(
-            inverse,
-            np.maximum(diagonal, 1e-12),
-            float(penalty),
-            items.astype(np.int64),
-            n_items,
-            X if by_users else None,
-            added,
-        )
+        inverse = _inverse_of_positive(_lower_gram(csr_array(X.T) if by_users else X), penalty)
+        blocks = _rows_of_p(X, inverse, penalty) if by_users else _cut(inverse)
+        return cls._of_rows(blocks, items, n_items, _PER_PAIR * pairs.nnz)
 
-    def _times_p(self, z: csr_array) -> np.ndarray:
-        """Return z P for rows over the items that take part."""
-        if self.rows is None:
-            return np.asarray(z @ self.inverse)
-        own = z.toarray()
-        overlap = (self.rows @ own.T).T
-        explained = (self._rows_by_item @ (overlap @ self.inverse).T).T
-        return np.asarray((own - explained) / np.float32(self.penalty))
+    @classmethod
+    def _of_rows(
+        cls, blocks: Iterator[np.ndarray], items: np.ndarray, n_items: int, kept: int
+    ) -> Self:
+        """Build from the rows of P, whose rows and columns are these items."""
+        largest = _Largest(max(kept, _MIN_KEPT))
+        diagonal = np.zeros(n_items, np.float32)
+        begin = 0
+        for block in blocks:  # row j of P has the coefficients of item j
+            own = np.arange(len(block))
+            of_item = np.maximum(block[own, begin + own], 1e-12)
+            diagonal[items[begin + own]] = of_item
+            block /= -of_item[:, None]
+            block[own, begin + own] = 0.0
+            largest.add(block, begin)
+            begin += len(block)
+        largest.shrink()
+        place = items[largest.columns], items[largest.rows]
+        return cls(csr_array((_half(largest.values), place), shape=(n_items,) * 2), diagonal)
 
-    @cached_property
-    def _rows_by_item(self) -> csr_array:
-        """The training rows with an index of the other side, which takes long to build."""
-        assert self.rows is not None
-        return csr_array(self.rows.T)
+    @property
+    def n_items(self) -> int:
+        """Number of items that the scores have."""
+        return len(self.diagonal)
 
     def scores(self, pairs: csr_array) -> np.ndarray:
-        """Return the scores of all items for users with these pairs: users x items."""
-        everything = len(self.items) == pairs.shape[1]
-        z = csr_array(pairs if everything else pairs[:, self.items], dtype=np.float32)
-        own = z.toarray() - self._times_p(z) / self.diagonal
-        out = np.zeros((pairs.shape[0], self.n_items), np.float32)
-        out[:, self.items] = own
-        if self.added.shape[1]:
-            out[:, self.n_items - self.added.shape[1] :] = z @ self.added
-        return out
-
-    def with_table(self) -> Self:
-        """Return a regression that has all coefficients at hand, so that one user is quick.
-
-        Without effect if the table would be large, or would save nothing.
-        """
-        if self.rows is None or len(self.items) > MAX_TABLE:
-            return self
-        table = np.zeros((len(self.items), self.n_items), np.float32)
-        for begin in range(0, len(self.items), _TABLE_ROWS):
-            end = min(begin + _TABLE_ROWS, len(self.items))
-            unit = csr_array(np.eye(end - begin, len(self.items), begin, np.float32))
-            table[begin:end, self.items] = unit.toarray() - self._times_p(unit) / self.diagonal
-        table[:, self.n_items - self.added.shape[1] :] = self.added
-        return replace(self, table=table)
+        """Return the scores of users with these pairs: users x items, float32."""
+        z = csr_array(pairs, dtype=np.float32)
+        return np.asarray((z @ self.coefficients).toarray())
 
     def scores_of_one(self, own: np.ndarray) -> np.ndarray:
-        """Return the scores of all items for one user, who has these items (increasing)."""
-        if self.table is None:
-            begins = np.array([0, len(own)])
-            one = csr_array((np.ones(len(own)), own, begins), shape=(1, self.n_items))
-            return np.asarray(self.scores(one)[0])
-        place = np.searchsorted(self.items, own)
-        inside = place < len(self.items)
-        place, own = place[inside], own[inside]
-        return np.asarray(self.table[place[self.items[place] == own]].sum(axis=0))
+        """Return the scores of one user who has these items."""
+        rows = self.coefficients[own]
+        return np.bincount(rows.indices, rows.data, self.n_items)
 
-    def coefficients(self, item: int) -> np.ndarray:
-        """Return how much each of the items adds to the score of one item."""
-        out = np.zeros(self.n_items)
-        first_added = self.n_items - self.added.shape[1]
-        if item >= first_added:
-            out[self.items] = self.added[:, item - first_added]
-            return out
-        place = int(np.searchsorted(self.items, item))
-        if place == len(self.items) or self.items[place] != item:
-            return out
-        unit = csr_array(([1.0], ([0], [place])), shape=(1, len(self.items)), dtype=np.float32)
-        out[self.items] = -self._times_p(unit)[0] / self.diagonal[place]
-        out[item] = 0.0
-        return out
+    @cached_property
+    def _by_target(self) -> csc_array:
+        return csc_array(self.coefficients)
 
     def contributions(self, own: np.ndarray, item: int) -> np.ndarray:
         """Return how much each of a user's own items adds to the score of one item."""
-        return np.asarray(self.coefficients(item)[own])
+        return np.asarray(self._by_target[:, [item]].toarray()[own, 0])
 
     def with_items(self, users_of_items: csr_array, pairs: csr_array) -> Self:
         """Return a regression with items added.
 
-        `users_of_items` (added items x users) says who has each added item, and `pairs` which of
-        the old items these users have.
+        `users_of_items` holds the users of each added item, `pairs` the known items of these
+        users. An added item is regressed on the known ones; it does not predict others.
         """
-        z = csr_array(pairs[:, self.items], dtype=np.float32)
-        together = csr_array(users_of_items.astype(np.float32) @ z)
-        coefficients = self._times_p(together).T.astype(np.float32)
-        return replace(
-            self,
-            n_items=self.n_items + users_of_items.shape[0],
-            added=np.hstack([self.added, coefficients]),
-            table=None,
-        )
+        together = csr_array(users_of_items.astype(np.float32) @ pairs.astype(np.float32))
+        # P = (I - B) diag(P), so that the row of an added item times P is
+        added = (together - together @ self.coefficients).toarray() * self.diagonal
+        count = len(added)
+        grown = hstack([self.coefficients, csr_array(_half(added.T))])
+        nothing = csr_array((count, self.n_items + count), dtype=np.float32)
+        diagonal = np.concatenate([self.diagonal, np.zeros(count, np.float32)])
+        return type(self)(csr_array(vstack([grown, nothing])), diagonal)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return everything as arrays, to be saved."""
-        arrays = {
-            "inverse": self.inverse,
+        table = self.coefficients
+        small = np.uint16 if self.n_items <= 1 << 16 else np.int32
+        return {
+            "begins": table.indptr.astype(np.int64),
+            "items": table.indices.astype(small),
+            "values": table.data.astype(np.float16),
             "diagonal": self.diagonal,
-            "penalty": np.array([self.penalty]),
-            "items": self.items,
-            "added": self.added,
         }
-        if self.rows is not None:
-            arrays["row_begins"] = self.rows.indptr.astype(np.int64)
-            arrays["row_items"] = self.rows.indices.astype(np.int64)
-        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
-        """Build from what `to_arrays` returned; a wrong type, shape or range is an ArrayError."""
+        """Build from what `to_arrays` returned; raise ArrayError if an array is not valid."""
+        if "inverse" in arrays:
+            return cls._from_format_4(arrays, n_items)
+        diagonal = check_array("diagonal", arrays.get("diagonal"), np.float32, (n_items,), low=0)
+        values = check_array("values", arrays.get("values"), np.float16, (None,))
+        begins = check_array("rows", arrays.get("begins"), np.int64, (n_items + 1,), low=0)
+        small = np.uint16 if n_items <= 1 << 16 else np.int32
+        shape, found = (len(values),), arrays.get("items")
+        items = check_array("items", found, small, shape, low=0, below=n_items)
+        if begins[0] or begins[-1] != len(items) or (np.diff(begins) < 0).any():
+            raise ArrayError("rows: they do not follow each other")
+        table = (values.astype(np.float32), items.astype(np.int64), begins)
+        return cls(csr_array(table, shape=(n_items, n_items)), diagonal)
+
+    @classmethod
+    def _from_format_4(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
+        """Build from the arrays of older files: the inverse matrix, and dense added columns."""
         items = check_array("items", arrays.get("items"), np.int64, (None,), low=0)
         size = len(items)
         added = check_array("added items", arrays.get("added"), np.float32, (size, None))
         known = n_items - added.shape[1]
         if size > known or (np.diff(items) <= 0).any() or (size and items[-1] >= known):
             raise ArrayError("items: not in rising order, or too many")
-        diagonal = check_array("diagonal", arrays.get("diagonal"), np.float64, (size,))
-        penalty = check_array("penalty", arrays.get("penalty"), np.float64, (1,))
-        if (diagonal <= 0).any() or penalty[0] <= 0:
-            raise ArrayError("diagonal, penalty: not above 0")
-        rows = None
-        side = size
+        penalty = check_array("penalty", arrays.get("penalty"), np.float64, (1,), low=1e-12)
+        side, X = size, None
         if "row_begins" in arrays:
             own = check_array("rows", arrays.get("row_items"), np.int64, (None,), low=0, below=size)
-            begins = check_array("rows", arrays.get("row_begins"), np.int64, (None,), low=0)
+            begins = check_array("rows", arrays["row_begins"], np.int64, (None,), low=0)
             side = len(begins) - 1
             if side < 0 or begins[0] or begins[-1] != len(own) or (np.diff(begins) < 0).any():
                 raise ArrayError("rows: they do not follow each other")
-            rows = csr_array((np.ones(len(own), np.float32), own, begins), shape=(side, size))
-        inverse = check_array("inverse", arrays.get("inverse"), np.float32, (side, side))
-        return cls(inverse, diagonal, float(penalty[0]), items, n_items, rows, added)
+            X = csr_array((np.ones(len(own), np.float32), own, begins), shape=(side, size))
+        inverse = check_array("inverse", arrays["inverse"], np.float32, (side, side))
+        blocks = _cut(inverse) if X is None else _rows_of_p(X, inverse, float(penalty[0]))
+        made = cls._of_rows(blocks, items, n_items, _MAX_OLDER)
+        columns = np.zeros((n_items, n_items - known), np.float32)
+        columns[items] = _half(added)
+        table = hstack([made.coefficients[:, :known], csr_array(columns)])
+        return cls(csr_array(table), made.diagonal)
+
+
+def _half(values: np.ndarray) -> np.ndarray:
+    """Return float32 values that float16 can hold."""
+    return values.astype(np.float16).astype(np.float32)
+
+
+def _cut(inverse: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the rows of P in blocks."""
+    for begin in range(0, len(inverse), _ROWS):
+        yield inverse[begin : begin + _ROWS].copy()
+
+
+def _rows_of_p(X: csr_array, K: np.ndarray, penalty: float) -> Iterator[np.ndarray]:
+    """Yield the rows of P = (I - Xᵀ K X) / p in blocks."""
+    by_item = csr_array(X.T)
+    for begin in range(0, X.shape[1], _ROWS):
+        own = np.asarray(by_item[begin : begin + _ROWS] @ K)
+        block = np.ascontiguousarray((by_item @ own.T).T)
+        block *= -1.0
+        block[np.arange(len(block)), begin + np.arange(len(block))] += 1.0
+        block /= np.float32(penalty)
+        yield block
+
+
+class _Largest:
+    """The entries with the largest magnitude of a matrix whose rows are added in blocks."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.least = count, 0.0
+        self.values = np.empty(0, np.float32)
+        self.rows, self.columns = np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def add(self, block: np.ndarray, first: int) -> None:
+        """Add rows; the first of them has this number."""
+        rows, columns = np.nonzero(np.abs(block) > self.least)
+        self.values = np.concatenate([self.values, block[rows, columns]])
+        self.rows = np.concatenate([self.rows, rows + first])
+        self.columns = np.concatenate([self.columns, columns])
+        if len(self.values) > 2 * self.count:
+            self.shrink()
+
+    def shrink(self) -> None:
+        """Drop all entries but the largest."""
+        size = np.abs(self.values)
+        if len(size) > self.count:
+            self.least = float(np.partition(size, len(size) - self.count)[len(size) - self.count])
+            used = size >= self.least
+            self.values, self.rows = self.values[used], self.rows[used]
+            self.columns = self.columns[used]
 
 
 def _lower_gram(X: csr_array) -> np.ndarray:

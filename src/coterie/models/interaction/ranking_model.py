@@ -48,7 +48,7 @@ _MORE_SWEEPS = 2  # from the factors of the first settings, for each of the othe
 _LAST_SWEEPS = 5  # of the final fit, from the factors of the comparison
 _HELD_BACK = 0.2  # share of the pairs of a user
 _TRIAL_PAIRS = 300_000  # with which settings are chosen, at most
-_TRIAL_SCORES = 16_000_000  # users x items that are compared at once, at most
+_TRIAL_SCORES = 6_000_000  # users x items that are compared at once, at most: 48 MB per component
 
 
 class Pairs(NamedTuple):
@@ -114,10 +114,6 @@ class FittedInteractions:
             out += weight * unit_scale(component.scores(pairs[place]))
         out[~out.any(axis=1)] = self.popular(target)
         return out
-
-    def prepared_for_requests(self) -> Self:
-        """Return a model that uses more memory to answer quickly for one user at a time."""
-        return replace(self, regressions=tuple(part.with_table() for part in self.regressions))
 
     def scores_of_one(self, own: tuple[np.ndarray, np.ndarray], target: str) -> np.ndarray:
         """Return what `scores` returns for one user; `own` are the items seen and those liked."""

@@ -6,6 +6,7 @@ without any script and which `templates/hover.js` replaces by a faster one.
 """
 
 from coterie.base.number_text import percent, short
+from coterie.report.charts.alluvial import Grouping, alluvial
 from coterie.report.charts.bars import Gauge, bars, gauges
 from coterie.report.charts.drawing import Chart, ChartTable, standalone
 from coterie.report.charts.heatmap import heatmap
@@ -17,8 +18,10 @@ __all__ = [
     "Chart",
     "ChartTable",
     "Gauge",
+    "Grouping",
     "Reference",
     "Series",
+    "alluvial",
     "bars",
     "block_graph",
     "gauges",

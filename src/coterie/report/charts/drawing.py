@@ -66,8 +66,15 @@ def circle(cx: float, cy: float, r: float, class_: str | None = None) -> str:
     return tag("circle", cx=cx, cy=cy, r=r, class_=class_)
 
 
-def label(content: str, x: float, y: float, class_: str = "", anchor: str | None = None) -> str:
-    """Write an escaped text at a position."""
+def label(
+    content: str,
+    x: float,
+    y: float,
+    class_: str = "",
+    anchor: str | None = None,
+    style: str | None = None,
+) -> str:
+    """Write an escaped text at a position; `style` is inline CSS."""
     return tag(
         "text",
         escape(content, quote=False),
@@ -75,6 +82,7 @@ def label(content: str, x: float, y: float, class_: str = "", anchor: str | None
         y=float(y),
         class_=class_ or None,
         text_anchor=anchor,
+        style=style,
     )
 
 
@@ -142,16 +150,17 @@ def legend(
 
 
 def frame(
-    height: float, description: str, *content: str, class_: str = "", width: float = WIDTH
+    height: float, description: str, *content: str, class_: str = "", style: str | None = None
 ) -> str:
     """Write the outer svg element; `description` is its text for screen readers."""
     return tag(
         "svg",
         *content,
-        viewBox=f"0 0 {width:g} {height:.0f}",
+        viewBox=f"0 0 {WIDTH} {height:.0f}",
         class_=f"chart {class_}".strip(),
         role="img",
         aria_label=description,
+        style=style,
     )
 
 

@@ -55,16 +55,17 @@ def _both_directions(graph: Graph, weights: WeightModel) -> Multigraph:
     indptr, indices, outward, inward = both_directions(graph)
     out = np.diff(graph.indptr).astype(np.int64)
     into = np.diff(indptr) - out
-    incoming = np.zeros(len(indices), np.bool_)
-    incoming[inward] = True
+    kinds = np.zeros(len(indices), np.int16)
+    kinds[inward] = 1
     values = np.zeros(0)
     if len(weights.values):
         values = np.empty(len(indices))
         values[outward] = weights.values
         order = np.argsort(graph.indices, kind="stable")  # the order of the rows of `back`
         values[inward] = weights.values[order]
-    none = np.zeros(0, np.int64)
-    return Multigraph(indptr, indices, none, none, out, _classes(out, into), incoming, into, values)
+    return multigraph(indptr, indices)._replace(
+        degrees=out, classes=_classes(out, into), kinds=kinds, in_degrees=into, values=values
+    )
 
 
 def _classes(out: np.ndarray, into: np.ndarray) -> np.ndarray:

@@ -41,6 +41,7 @@ class ModelKind(NamedTuple):
     degrees: bool  # degree correction
     directed: bool = False
     weights: WeightModel = no_weights()  # of cells whose costs come from a table (EDGES and on)
+    layers: int = 0  # of edges, each with cells of its own
 
 
 # Undirected graphs; `directed_weighted.py` has directions and real-valued weights.
@@ -77,9 +78,11 @@ def multigraph(
         own,
         degrees,
         np.unique(degrees, return_inverse=True)[1].astype(np.int32),
-        np.zeros(0, np.bool_),
+        np.zeros(0, np.int16),
         none,
         np.zeros(0),
+        np.zeros((0, 0), np.int64),
+        np.zeros((0, 0), np.int32),
     )
 
 
@@ -187,17 +190,20 @@ def _counted(
 ) -> DescriptionState:
     """Return the state of labels below K, with room for K blocks."""
     n, m = len(labels), int(graph.degrees.sum()) // (1 if kind.directed else 2)
-    classes = int(graph.classes.max(initial=0)) + 1 if kind.degrees else 1
-    slots = 2 * K if kind.directed else K
+    numbers = graph.layer_classes if kind.layers else graph.classes
+    classes = int(numbers.max(initial=0)) + 1 if kind.degrees else 1
+    slots = 2 * K if kind.directed else max(1, kind.layers) * K
+    edges = tuple(graph.layer_degrees.sum(axis=1) // 2) if kind.layers else (m,)
     weighted = kind.cells >= NORMAL
     flat = prior == "flat" and kind.cells != TWO_DENSITIES
     model = DescriptionModel(
         kind.cells,
         kind.degrees,
         kind.directed,
+        kind.layers,
         n,
         m,
-        structure_costs(n, m, K, flat, directed=kind.directed),
+        structure_costs(n, edges, K, flat, directed=kind.directed),
         count_tables(),
         kind.weights.sizes(m) if kind.cells >= EDGES else np.zeros(0),
         kind.weights.prior,
@@ -207,6 +213,7 @@ def _counted(
         np.zeros(K, np.int64),
         np.zeros(K, np.int64),
         np.zeros(K, np.int64),
+        np.zeros((kind.layers, K), np.int64),
         np.zeros((K, slots), np.int32 if m < 2**31 else np.int64),
         np.zeros((2, K, slots) if weighted else (2, 0, 0)),
         np.zeros((K if kind.degrees else 1, classes), np.int32),
@@ -221,8 +228,9 @@ def _counted(
         np.zeros(K, np.int64),
         np.zeros(K + 2, np.int64),
         np.zeros(K + 2),
-        np.zeros(classes, np.int64),
+        np.zeros(max(classes, kind.layers), np.int64),
         np.zeros((2, K)),
+        np.zeros((2, kind.layers), np.int64),
     )
     upper = no_levels() if isinstance(prior, str) else _with_room(prior, K)
     return DescriptionState(kind, model, graph, blocks, upper, scratch, prior)
@@ -284,12 +292,15 @@ def block_multigraph(cells: np.ndarray) -> Multigraph:
 
 
 @lru_cache(maxsize=32)  # a search asks for the same again and again
-def structure_costs(n: int, m: int, K: int, flat: bool, *, directed: bool = False) -> np.ndarray:
-    """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells."""
+def structure_costs(
+    n: int, edges: tuple[int, ...], K: int, flat: bool, *, directed: bool = False
+) -> np.ndarray:
+    """Return, for 0..K+1 blocks, the cost of their number: label sizes and (flat) the cells, once
+    per layer of edges."""
     B = np.arange(K + 2, dtype=np.float64)
     B[0] = 1.0
     cost = log_choose(max(n, 1) - 1, np.minimum(B, max(n, 1)) - 1)
-    if flat:
+    for m in edges if flat else ():
         cost += log_multisets(B * B if directed else B * (B + 1) / 2, m)
     cost[n < B] = np.inf
     cost[0] = 0.0
