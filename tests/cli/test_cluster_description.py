@@ -48,7 +48,8 @@ def test_printed_options_fit_the_shortest_model(cliques: Path) -> None:
     command = ("cluster", cliques, "--blocks", "auto", "--compare-models")
     shortest = result_of(*command)["models"][0]
     printed = coterie(*command).stdout
-    options = " ".join(printed.split()).split("To fit it: ")[1].split()
+    sentence = printed.splitlines()[-2]  # the summary is the last line
+    options = sentence.split("To fit it: ")[1].split()
     assert len(options) == 4
     fitted = result_of("cluster", cliques, *options)
     assert fitted["description_length"] == shortest["description_length"]

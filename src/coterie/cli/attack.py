@@ -11,7 +11,7 @@ from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
-    from coterie.anonymize.attacks.suite import AttackSuiteResult
+    from coterie.anonymize.attacks.attack import AttackComparison
 
 
 @command(reads=ANYTHING, answers=True)
@@ -51,41 +51,36 @@ def run(
             shown = {k: v for k, v in vars(everything).items() if k != "expected"}
             result["everything_known"] = json_value(shown)
         result["seconds"] = seconds()
-    session.show_table(
-        _rows(found),
-        "attack",
-        "people guessed right",
-        "expected by luck",
-        "share of guesses right",
-        "in a copy without names",
-        "10 % of edges deleted",
-        boxed=True,
-    )
+    rows = [_row(compared) for compared in found.comparisons()]
+    session.show_table(rows, "attack", "guessed right", "by luck", "controls", boxed=True)
     if everything is not None:
         session.show(
             f"Somebody who {everything.label}: {everything.correct:,} of {everything.guesses:,} "
             f"people guessed right; {everything.naive:,} in a copy without names."
         )
     session.show(
-        "Expected by luck: the right guesses of somebody who picks at random among nodes of "
-        "similar degree. A release also discloses its classes; its report counts what they explain."
+        "Guessed right: people, and their share of the guesses. By luck: the right guesses of "
+        "somebody who picks at random among nodes of similar degree; a release also discloses its "
+        "classes, and its report counts what they explain. Controls: people guessed right in a "
+        "copy without names / in one in which 10 % of the edges were deleted too."
     )
     if not any(r.correct for r in found.controls.naive.seeded):
         session.say(
             "the seeded attack guesses nobody right in the copy without names either, so it says "
             "nothing about the published graph"
         )
+    worst = max(found.comparisons(), key=lambda compared: compared.found)
+    session.summary = (
+        f"{worst.found:,} of {known.n_nodes:,} people guessed right by the best of "
+        f"{len(rows)} attacks ({worst.label})"
+    )
     return result
 
 
-def _rows(found: AttackSuiteResult) -> list[tuple[str, ...]]:
-    """Return the people whom each attack guesses right, in the graph and in both controls."""
-    rows = []
-    for row in found.comparisons():
-        luck = precision = "–"
-        if row.expected is not None:
-            luck = f"{row.result.same_degree:,.1f}"
-            precision = f"{100 * row.result.precision:.3g} %"
-        people = (f"{count:,}" for count in (row.naive, row.deleted_10))
-        rows.append((row.label, f"{row.found:,}", luck, precision, *people))
-    return rows
+def _row(compared: AttackComparison) -> tuple[str, ...]:
+    """Return the people whom an attack guesses right, in the graph and in both controls."""
+    right, luck = f"{compared.found:,}", "–"
+    if compared.expected is not None:
+        right = f"{right} ({100 * compared.result.precision:.1f} %)"
+        luck = f"{compared.result.same_degree:,.1f}"
+    return compared.label, right, luck, f"{compared.naive:,} / {compared.deleted_10:,}"

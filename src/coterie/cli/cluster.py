@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
-from coterie.cli.fitting import FitOutcome, checkpoint_arguments, engine_of, show_fit
+from coterie.cli.fitting import (
+    FitOutcome,
+    checkpoint_arguments,
+    engine_of,
+    show_fit,
+    summary_of,
+)
 from coterie.cli.layers import cluster_layers
 from coterie.cli.options import option_name
-from coterie.cli.reading import ANYTHING, load_data, parse_blocks, refuse_report_of_shards
+from coterie.cli.reading import (
+    ANYTHING,
+    RATING_OBJECTIVES,
+    load_data,
+    load_two_mode,
+    parse_blocks,
+    refuse_report_of_shards,
+)
 from coterie.cli.session import Session, command, spell_options
 
 if TYPE_CHECKING:
@@ -33,6 +46,7 @@ Examples:
   coterie cluster friends.csv --blocks auto --objective auto --compare-models
   coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
+  coterie cluster women-events.csv --two-mode --blocks 2,3
   coterie cluster contacts.csv --blocks auto --layers kind --report layers.html
   coterie cluster mails.csv --blocks auto --time sent --every month --out blocks.csv
 """
@@ -47,6 +61,7 @@ def run(
     graph: str,
     blocks: str,
     objective: str = "simple",
+    two_mode: bool = False,
     weights: str = "counts",
     layers: str | None = None,
     every: str | None = None,
@@ -113,6 +128,7 @@ def run(
     if plot is not None:
         check_picture_path(plot)
     count = parse_blocks(blocks)
+    objective = _objective_of(objective, two_mode, count)
     saving = checkpoint_arguments(checkpoint, resume)
     if samples and objective in _TWO_SIDES:
         raise InputError(
@@ -134,7 +150,12 @@ def run(
         rng=session.seed,
     )
     model.check_request(engine=engine, **saving)
-    data = load_data(session, graph, objective, weights=weights)
+    further = Further()
+    data: Any
+    if two_mode:
+        data, further.sides = load_two_mode(session, graph)
+    else:
+        data = load_data(session, graph, objective, weights=weights)
     loaded = search == "best" and isinstance(data, ShardedGraph)  # by the fit
     if not loaded:
         refuse_report_of_shards(report, graph)
@@ -149,7 +170,6 @@ def run(
         if loaded:
             data = model.graph_
         here = running if engine == "local" else "local"
-        further = Further()
         if samples:
             facts = model.facts()
             further.samples = sample_partitions(
@@ -173,6 +193,22 @@ def run(
     files = OutputFiles(out, plot, report)
     _write_files(model, data, further, files, name=Path(graph).name, assumed=session.assumed)
     return _show(session, model, data, further, files)
+
+
+def _objective_of(objective: str, two_mode: bool, blocks: int | tuple[int, int] | str) -> str:
+    """Return the objective; that of a two-mode network counts pairs without an edge."""
+    if two_mode:
+        if objective not in ("simple", "likes"):
+            raise InputError(
+                f"--two-mode does not support --objective {objective}", remedy="leave out one"
+            )
+        return "likes"
+    if isinstance(blocks, tuple) and objective not in RATING_OBJECTIVES:
+        raise InputError(
+            "--blocks K,L is for two kinds of nodes, and a network of one kind was asked for",
+            remedy="add --two-mode or --objective ratings, or give one number of blocks",
+        )
+    return objective
 
 
 def _only_for_one_graph(**given: bool) -> None:
@@ -212,6 +248,7 @@ class Further:
     compared: list[ComparedModel] = field(default_factory=list)
     links: list[tuple[Any, Any, float]] = field(default_factory=list)  # absent, and probable
     agreement: KnownLabels | None = None
+    sides: tuple[str, str] = ("user", "item")  # what the two kinds of nodes are called
 
 
 class OutputFiles(NamedTuple):
@@ -233,9 +270,7 @@ def _write_files(
 ) -> None:
     """Write the labels, the picture and the report that were requested."""
     if files.labels is not None:
-        from coterie.data.writers import write_table
-
-        write_table(files.labels, _labels_table(model, data, further.samples))
+        _write_labels(files.labels, _labels_table(model, data, further), data)
     if files.picture is not None:
         from coterie.report.cluster_report import draw
 
@@ -257,6 +292,27 @@ def _write_files(
         write_page(page, files.report)
 
 
+def _write_labels(path: Path, table: TableColumns, data: Any) -> None:
+    """Write the blocks as a table, or the graph with its blocks as attributes of the nodes."""
+    import numpy as np
+
+    from coterie.data import Graph
+    from coterie.data.formats.recognise import format_by_suffix
+    from coterie.data.writers import write_graph, write_table
+
+    if not format_by_suffix(path).holds_attributes:
+        write_table(path, table)
+        return
+    if not isinstance(data, Graph):
+        raise InputError(
+            "only a graph in memory can be written with its blocks",
+            path=path,
+            remedy="give a name that ends with .csv or .parquet",
+        )
+    columns = {name: np.asarray(values) for name, values in table.items() if name != "node"}
+    write_graph(data, path, node_columns=columns)
+
+
 def _show(
     session: Session, model: HardClustering, data: Any, further: Further, files: OutputFiles
 ) -> JsonObject:
@@ -269,7 +325,7 @@ def _show(
     }
     outcome = FitOutcome(model, model.seconds_, model.run_entropies_, facts)
     more = _further_rows(facts, further)
-    show_fit(session, counts, outcome, more=more, files=files._asdict())
+    show_fit(session, counts, outcome, more=more, files=files._asdict(), sides=further.sides)
     explanation = [] if model.graph_ is None else [spell_options(text) for text in model.explain()]
     for sentence in explanation:
         if sentence not in session.assumed:  # otherwise it has been printed
@@ -278,6 +334,8 @@ def _show(
         columns = ("model", "blocks", "description length", "longer by", "odds")
         session.show_table(map(_comparison_row, further.compared), *columns)
         session.show(_how_to_fit(further.compared[0]))
+    model_name = f"{facts.model} model"
+    session.summary = summary_of(outcome, counts, model_name, files._asdict(), further.sides)
     result = {**counts, "objective": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
         a = further.agreement
@@ -427,9 +485,7 @@ def _agreement(model: HardClustering, known: Truth) -> KnownLabels:
     return agreement.KnownLabels(known.nodes, known.blocks, ari, ami)
 
 
-def _labels_table(
-    model: HardClustering, data: Any, samples: PosteriorSamples | None
-) -> TableColumns:
+def _labels_table(model: HardClustering, data: Any, further: Further) -> TableColumns:
     """Make the columns of the labels file: one row per node; users and items get a side."""
     import numpy as np
 
@@ -437,12 +493,12 @@ def _labels_table(
         table = {"node": data.ids, "block": model.labels_}
         for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
-        if samples is not None:
-            for level, sure in enumerate(samples.level_confidence_):
+        if further.samples is not None:
+            for level, sure in enumerate(further.samples.level_confidence_):
                 table[f"confidence_level_{level}" if level else "confidence"] = sure
         return table
     return {
-        "side": np.repeat(["user", "item"], [data.n_users, data.n_items]),
+        "side": np.repeat(further.sides, [data.n_users, data.n_items]),
         "node": [*data.user_ids.tolist(), *data.item_ids.tolist()],
         "block": np.concatenate(model.labels_),
     }

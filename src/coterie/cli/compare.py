@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coterie.base.json_values import JsonObject
-from coterie.cli.measure_tables import show_features, show_measures
+from coterie.cli.measure_tables import counted, show_features, show_measures
 from coterie.cli.network_input import compare_features, load_both
 from coterie.cli.reading import ANYTHING
 from coterie.cli.session import Session, command, stopwatch
@@ -74,19 +74,23 @@ def run(
         session.show_table(rows, "communities", "", title=title, boxed=True)
     if features is not None:
         show_features(session, features)
+    nodes, edges = (
+        f"{getattr(found.original, what):,} and {getattr(found.published, what):,} {what}"
+        for what in ("nodes", "edges")
+    )
+    session.summary = f"{nodes}, {edges}; shares of degrees differ by {found.degree_ks:.4f} (KS)"
     return result
 
 
 def _full_rows(comparison: FullComparison) -> list[tuple[str, ...]]:
     """Return the rows of the further measures, with the relative difference."""
     from coterie.anonymize.utility.full_measures import full_rows
-    from coterie.base.number_text import figure
 
     rows: list[tuple[str, ...]] = []
     for row in full_rows(comparison.original, [comparison.published]):
         error = "–" if row.difference is None else f"{100 * row.difference:+.1f} %"
         kept = "kept" if row.kept else f"not kept (± {100 * row.figure.tolerance:g} %)"
-        figures = figure(row.original), figure(row.published)
+        figures = counted(row.original), counted(row.published)
         rows.append((row.figure.label, *figures, error, kept))
     return rows
 

@@ -52,6 +52,8 @@ def run(session: Session) -> JsonObject:
     }
     findings["problems"] = _problems(findings)
     session.show_table((key, _text(value)) for key, value in findings.items())
+    n_problems = len(findings["problems"])
+    session.summary = f"{n_problems} problems found" if n_problems else "no problems found"
     return findings
 
 

@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 _GRAPHS = ("graph", "data", "original", "published")
 _RATINGS = ("ratings", "train", "test")
-_RATING_OBJECTIVES = ("ratings", "binomial", "likes")
 
 
 def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
     """Read every input of a command and show it; nothing is written."""
-    from coterie.cli.reading import load_graph, load_ratings
+    from coterie.cli.reading import RATING_OBJECTIVES, load_graph, load_ratings
 
     objective = str(given.get("objective") or "")
     shown: list[Recognised] = []
@@ -32,8 +31,8 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
             session.show(f"{path}: a folder of shards")
         elif "user" in given and name == "ratings":  # the ratings of one user: item, rating
             _preview_table(session, path, ("item",), ("rating",))
-        elif name in _RATINGS or objective in _RATING_OBJECTIVES:
-            likes = bool(given.get("likes")) or objective == "likes"
+        elif name in _RATINGS or objective in RATING_OBJECTIVES or given.get("two_mode"):
+            likes = bool(given.get("likes") or given.get("two_mode")) or objective == "likes"
             load_ratings(session, path, likes=likes, notify=shown.append)
         else:
             load_graph(

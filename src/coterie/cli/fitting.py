@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from coterie.engine import Engine
     from coterie.models.hard.graph_results import ClusteringFacts
 
+_SIDES = ("user", "item")
 Counts = Mapping[str, int | Sequence[int]]  # nodes, edges, blocks … ; two numbers for two sides
 
 
@@ -130,14 +131,33 @@ def show_fit(
     *,
     more: Sequence[tuple[str, str]] = (),
     files: Mapping[str, Path | None],
+    sides: tuple[str, str] = _SIDES,
 ) -> None:
     """Print the result of a fit: what was read and found, how it ended, which files it wrote."""
     written = [(name, path) for name, path in files.items() if path is not None]
-    session.show_table([*_count_rows(counts), *outcome.rows(), *more, *written])
+    session.show_table([*_count_rows(counts, sides), *outcome.rows(), *more, *written])
 
 
-def _count_rows(counts: Counts) -> list[tuple[str, str]]:
+def summary_of(
+    outcome: FitOutcome,
+    counts: Counts,
+    model: str,
+    files: Mapping[str, Path | None],
+    sides: tuple[str, str] = _SIDES,
+) -> str:
+    """Return one line that says what was found and where it is."""
+    parts = [f"{text} {name}" for name, text in _count_rows(counts, sides)]
+    value, what = outcome.model.entropy_, "entropy"
+    if outcome.length is not None:
+        value, what = outcome.length, "description length"
+    written = "".join(f"; {name}: {path}" for name, path in files.items() if path is not None)
+    return f"{', '.join(parts)} ({model}), {what} {value:,.2f} nats{written}"
+
+
+def _count_rows(counts: Counts, sides: tuple[str, str] = _SIDES) -> list[tuple[str, str]]:
     """Return the rows of the printed table about the data; two node sets are users and items.
+
+    In a two-mode network, `sides` are other names, and its pairs are called edges.
 
     >>> _count_rows({"nodes": [100, 60], "edges": 1737, "blocks": [4, 3]})
     [('users', '100'), ('items', '60'), ('ratings', '1,737'), ('blocks', '4 and 3')]
@@ -145,10 +165,11 @@ def _count_rows(counts: Counts) -> list[tuple[str, str]]:
     rows = []
     ratings = not isinstance(counts["nodes"], int)
     for name, value in counts.items():
-        sides = [value] if isinstance(value, int) else value
-        texts = [f"{side:,}" for side in sides]
+        texts = [f"{count:,}" for count in ([value] if isinstance(value, int) else value)]
         if ratings and name == "nodes":
-            rows += list(zip(("users", "items"), texts, strict=True))
+            plural = ("users", "items") if sides == _SIDES else sides
+            rows += list(zip(plural, texts, strict=True))
         else:
-            rows.append(("ratings" if ratings and name == "edges" else name, " and ".join(texts)))
+            rated = ratings and name == "edges" and sides == _SIDES
+            rows.append(("ratings" if rated else name, " and ".join(texts)))
     return rows

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coterie.base.number_text import figure, percent
-
 if TYPE_CHECKING:
     from coterie.anonymize.features.comparison import FeatureResults
     from coterie.anonymize.utility.measures import ScalarMeasures
@@ -31,8 +29,12 @@ def show_measures(
 
 
 def share_text(share: float | None) -> str:
-    """Format a share as a percentage with four digits."""
-    return percent(share, digits=4)
+    """Format a share as a percentage; all of a column have the same digits.
+
+    >>> share_text(0.2406), share_text(0.0001146)
+    ('24.06 %', '0.01 %')
+    """
+    return "–" if share is None else f"{100 * share:.2f} %"
 
 
 def counted(value: float | None) -> str:
@@ -50,10 +52,10 @@ def show_features(session: Session, features: FeatureResults) -> None:
     """Print the measures of directions, weights, sides and attributes."""
     rows = []
     for row in features.rows():
-        published = figure(row.published)
+        published = counted(row.published)
         if row.is_distance and row.published is not None:
-            published = f"{100 * row.published:.2g} %"
-        original = "" if row.is_distance else figure(row.original)
+            published = share_text(row.published)
+        original = "" if row.is_distance else counted(row.original)
         rows.append((row.name, original, published, "kept" if row.kept else "not kept"))
     title = "directions, weights, sides and attributes"
     session.show_table(rows, "measure", "original", "published", "", title=title, boxed=True)

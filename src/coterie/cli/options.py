@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from coterie.base.errors import InputError, near_miss
+from coterie.data.byte_source import suffixes
 from coterie.data.formats import FORMATS, TABLES, listed
 
 _GRAPH_FILE = f"Graph as a {listed(FORMATS)} file, also as .gz"
@@ -41,6 +42,7 @@ class Option:
     metavar: str | None = None
     names: tuple[str, ...] = ()  # default: the name of the parameter, as in --min-class-size
     choices: str = ""  # the allowed values, separated by blanks
+    suffixes: str = ""  # the allowed suffixes of a file, separated by blanks; each also with .gz
     least: float | None = None
     most: float | None = None
     file: File | None = None
@@ -48,13 +50,23 @@ class Option:
     hidden: bool = False  # understood, but not shown in the help
 
     def check(self, parameter: str, value: Any) -> None:
-        """Raise InputError for a value that is not one of the choices."""
+        """Raise InputError for a value that is not one of the choices, or another kind of file."""
         known = self.choices.split()
         if known and value is not None and value not in known:
             raise InputError(
                 f"{self.user_name(parameter)} {value!r} is not known",
                 remedy=f"use one of {', '.join(known)}{near_miss(value, known)}",
             )
+
+        endings = self.suffixes.split()
+        if endings and value is not None and str(value) != "-":
+            found = (suffixes(value) or [""])[-1]
+            if found not in endings and (found or ".csv" not in endings):
+                raise InputError(
+                    f"{self.user_name(parameter)} cannot be a {found or 'file without a suffix'}",
+                    path=value,
+                    remedy=f"use one of {', '.join(endings)}",
+                )
 
     def missing(self, parameter: str) -> InputError:
         """Return the error of a required option that was not given: what it is for."""
@@ -77,6 +89,10 @@ def count(help: str, **limits: Any) -> Option:
 def reads(help: str, metavar: str = "FILE") -> Option:
     """Return an option that names a file to read."""
     return Option(help, metavar, file=File.READ)
+
+
+_TABLE = ".csv .tsv .txt .parquet .pq"
+_GRAPH = f"{_TABLE} .graphml .gexf .json"
 
 
 def writes(help: str, metavar: str = "FILE", **more: Any) -> Option:
@@ -160,9 +176,9 @@ CATALOGUE = {
         "more communities of twice --min-class-size)."
     ),
     "blocks@cluster": Option(
-        "Number of blocks: one number, two for users and items (--blocks 20,30), auto to find the "
-        "blocks with the shortest description length, or nested to find a hierarchy of blocks, "
-        "which can tell apart more and smaller ones.",
+        "Number of blocks: one number, two for two kinds of nodes (--two-mode --blocks 2,3), auto "
+        "to find the blocks with the shortest description length, or nested to find a hierarchy "
+        "of blocks, which can tell apart more and smaller ones.",
         "K|K,L|auto|nested",
     ),
     "candidates": reads(
@@ -383,8 +399,10 @@ CATALOGUE = {
     "out": writes("Folder to publish; must be new or empty.", "DIR"),
     "out@cluster": writes(
         "Write the block of every node: columns node,block; with --blocks nested also level_1, "
-        "level_2, … (the larger blocks), with --samples also confidence.",
+        "level_2, … (the larger blocks), with --samples also confidence. .csv and .parquet are "
+        "tables; .graphml, .gexf and .json are the graph with these as attributes of its nodes.",
         "FILE.csv",
+        suffixes=_GRAPH,
     ),
     "out@demo": writes(
         "Folder for the released network and its report; if it exists, DIR-2, DIR-3 … is used.",
@@ -393,13 +411,18 @@ CATALOGUE = {
     "out@draw": writes("Folder to write; must be new or empty.", "DIR", names=("--out", "-o")),
     "out@shard": writes("New folder that every worker can read.", "DIR"),
     "out@sketch": writes("The sketch file to write.", names=("--out", "-o")),
-    "out@soft": writes("Write the memberships of every node: columns node,g_0,g_1,…", "FILE.csv"),
+    "out@soft": writes(
+        "Write the memberships of every node: columns node,g_0,g_1,…", "FILE.csv", suffixes=_TABLE
+    ),
     "out@recommend fit": writes("Model file to write."),
     "out@recommend update": writes("Model file to write; not the one that is read."),
-    "out@recommend predict": writes("File to write, .csv or .parquet (default: stdout)."),
+    "out@recommend predict": writes(
+        "File to write, .csv or .parquet (default: stdout).", suffixes=_TABLE
+    ),
     "out@recommend top": writes(
         "Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, score, "
-        "rating."
+        "rating.",
+        suffixes=_TABLE,
     ),
     "output_format": Option("File format of the new graph.", choices="csv parquet graphml"),
     "overwrite": Option(
@@ -585,6 +608,10 @@ CATALOGUE = {
     "truth@compare": reads(
         "Who is who: a table with the columns published,original, as written by `coterie "
         "anonymize --research-truth`. Compares the communities person by person."
+    ),
+    "two_mode": Option(
+        "The two columns hold two kinds of nodes, such as people and events: each kind gets its "
+        "own blocks. Example: --two-mode --blocks 2,3"
     ),
     "user@recommend top": Option("Id of the user to recommend items to.", "ID"),
     "user@recommend explain": Option("Id of the user.", "ID"),

@@ -23,7 +23,7 @@ GRAPH = (*TEXT, "source", "target", "weight")
 RATINGS = (*TEXT, "user", "item", "rating", "time")
 ANYTHING = tuple(dict.fromkeys(GRAPH + RATINGS))
 
-_RATING_OBJECTIVES = ("ratings", "binomial", "likes")  # with users and items
+RATING_OBJECTIVES = ("ratings", "binomial", "likes")  # with users and items
 _WEIGHT_NAMES = frozenset({"weight", "weights"})
 
 
@@ -55,7 +55,7 @@ def load_data(session: Session, path: str, objective: str, *, weights: str = "co
     `weights`: the model of real-valued weights; they are then read, whatever the objective."""
     if Path(path).is_dir():
         return load_shards(session, path)
-    if objective in _RATING_OBJECTIVES:
+    if objective in RATING_OBJECTIVES:
         return load_ratings(session, path, likes=objective == "likes")
     return load_graph(
         session,
@@ -103,6 +103,28 @@ def load_ratings(
         on_recognised=notify or _say(session),
         **session.reading.for_ratings(),
     )
+
+
+def load_two_mode(session: Session, path: str) -> tuple[Ratings, tuple[str, str]]:
+    """Load a network with two kinds of nodes, and what the kinds are called: as their columns."""
+    from coterie.data.readers import read_ratings
+
+    found: list[Recognised] = []
+    other = {"source": "user", "target": "item"}
+    given = {other.get(name, name): value for name, value in session.reading.given.items()}
+    data = read_ratings(
+        file_or_dataset(path),
+        likes=True,
+        threads=session.threads,
+        on_recognised=found.append,
+        **given,
+    )
+    contents = (
+        f"two-mode network of {data.n_users:,} and {data.n_items:,} nodes, {len(data):,} edges"
+    )
+    session.say(replace(found[0], contents=contents).line())
+    first, second = (found[0].columns[name].strip("'") for name in ("user", "item"))
+    return data, (first, second)
 
 
 def load_graph_for_sketch(session: Session, path: str) -> Graph:

@@ -111,7 +111,7 @@ class Session:
             sys.stdout.write(as_json(result) + "\n")
             sys.stdout.flush()
         elif self.summary and not self.quiet:
-            self.show(self.summary)
+            self.output.print(self.summary, soft_wrap=True)
         self.answered = True
 
     def show_table(
@@ -263,9 +263,9 @@ def command(
             watch_compilations(lambda _: session.say(_COMPILES_ONCE)),
         ):
             _check_address_space()
+            check_outputs(given, found)
             for key, value in given.items():
                 found[key].check(key, value)
-            check_outputs(given, found)
             if reading.dry_run:
                 result = preview(session, given)
             else:

@@ -16,6 +16,7 @@ from coterie.cli.fitting import (
     checkpoint_arguments,
     engine_of,
     show_fit,
+    summary_of,
 )
 from coterie.cli.reading import ANYTHING, load_data, parse_groups, refuse_report_of_shards
 from coterie.cli.session import Session, command, stopwatch
@@ -105,6 +106,7 @@ def run(
     outcome = FitOutcome(model, seconds, [run.entropy for run in model.runs_])
     files = {"memberships": out, "report": report}
     show_fit(session, counts, outcome, more=_comparison_rows(model), files=files)
+    session.summary = summary_of(outcome, counts, "mixed memberships", files)
     return {
         **counts,
         **outcome.json_keys(),

@@ -43,6 +43,7 @@ WORDS = {
 ROLE_OF = {word: role for role in reversed(WORDS) for word in WORDS[role].split()}
 RATING_WORDS = frozenset(["rating", "ratings", "score", "stars"])
 _ROLE_OF_WANTED = {"rating": "number", "weight": "number", "timestamp": "time"}
+_OTHER_KIND = {"source": ["user"], "target": ["item"], "user": ["source"], "item": ["target"]}
 _NO_IDS = ("number", "time")
 _IDS = ("node", "user", "item", "published")
 _ABOUT_IDS = ("id", "ids", "nr", "no", "nummer", "number", "num", "code", "key")
@@ -164,7 +165,7 @@ def columns_by_words(
     for name in wanted.names:
         meant = [_ROLE_OF_WANTED.get(name, name)]
         if wanted.two_kinds:
-            meant += {"source": ["user"], "target": ["item"]}.get(name, [])
+            meant += _OTHER_KIND.get(name, [])
         ranked = sorted(
             (r.rank, n) for n, r in enumerate(roles) if r is not None and r.name in meant
         )

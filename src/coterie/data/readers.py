@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -99,8 +100,9 @@ def read_graph(path: PathLike, options: ReadOptions) -> Graph:
     graph = _graph(columns, options)
     if columns.header is not None:
         _remark(_header_note(columns))
-    if columns.first_line_is_data and options.header is None:
-        _doubt_first_line(columns, graph)
+    first = columns.first_rows[0][:2] if columns.first_rows else ()
+    if columns.first_line_is_data and options.header is None and not graph.directed:
+        _doubt_first_line(columns, first, _degrees_of(graph, first))
     if not options.weighted and columns.n_fields > 2:
         _say_unread(columns)
     if options.on_recognised is not None and noted is not None:
@@ -190,6 +192,10 @@ def read_ratings(path: PathLike, options: ReadOptions) -> Ratings:
     ratings = Ratings.from_numbers(
         users, items, values, user_ids, item_ids, timestamps=stamps, merge=options.merge
     )
+    if columns.first_line_is_data and options.header is None and len(ratings):
+        sides = ((ratings.users, user_ids), (ratings.items, item_ids))
+        times_seen = [int((numbers == numbers[0]).sum()) for numbers, _ in sides]
+        _doubt_first_line(columns, [ids[numbers[0]] for numbers, ids in sides], times_seen)
     if columns.header is not None:
         _remark(_header_note(columns))
     if n := ratings.duplicates:
@@ -429,23 +435,26 @@ def _header_note(columns: Columns) -> str:
     return f"{columns.name}: the first line was read as a header: {shown!r}"
 
 
-def _doubt_first_line(columns: Columns, graph: Graph) -> None:
-    """Ask about a first line that was read as an edge between two nodes with no other edge.
+def _doubt_first_line(columns: Columns, names: Sequence[Any], counts: Sequence[int]) -> None:
+    """Ask about a first line that was read as a pair of ids which appear nowhere else.
 
-    So it is with a header of unknown names; hardly ever with an edge of a larger network."""
-    first = columns.first_rows[0] if columns.first_rows else ()
-    if len(first) < 2 or graph.n_edges < _ENOUGH_EDGES or graph.directed:
-        return
-    places = [np.flatnonzero(np.asarray(graph.ids, str) == name) for name in first[:2]]
-    once = [len(place) == 1 and graph.degrees[place[0]] == 1 for place in places]
-    if all(once):
+    So it is with a header of unknown names; hardly ever with an edge of a larger network. `names`
+    and `counts` are the ids of that line, and how often they are in the table.
+    """
+    if columns.rows >= _ENOUGH_EDGES and list(counts) == [1, 1]:
         warnings.warn(
-            f"{columns.name}, line 1: {first[0]!r} and {first[1]!r} were read as two nodes, but "
+            f"{columns.name}, line 1: {names[0]!r} and {names[1]!r} were read as two nodes, but "
             "appear nowhere else: set `header=True` if they are names of columns, "
             "`header=False` if not",
             ImportantWarning,
             stacklevel=4,
         )
+
+
+def _degrees_of(graph: Graph, names: Sequence[str]) -> list[int]:
+    """Return the degrees of these nodes."""
+    places = [np.flatnonzero(np.asarray(graph.ids, str) == name) for name in names]
+    return [int(graph.degrees[place[0]]) if len(place) else 0 for place in places]
 
 
 def _remark(text: str) -> None:

@@ -116,7 +116,11 @@ class ReadOptions:
             chosen["timestamp"] = self.time
         rated = not self.likes
         return WantedColumns(
-            ("user", "item"), ("rating",) * rated, ("timestamp",) * rated, tuple(chosen.items())
+            ("user", "item"),
+            ("rating",) * rated,
+            ("timestamp",) * rated,
+            tuple(chosen.items()),
+            two_kinds=self.likes,
         )
 
 

@@ -18,7 +18,8 @@ from coterie.base.json_values import JsonObject
 from coterie.data.atomic_files import atomic_write
 from coterie.data.byte_source import PathLike, suffixes
 from coterie.data.foreign import edge_columns, rating_columns
-from coterie.data.formats import FORMATS, TEXT
+from coterie.data.formats import FORMATS
+from coterie.data.formats.recognise import format_by_suffix
 from coterie.data.graph import Graph
 from coterie.data.ratings import Ratings
 
@@ -130,7 +131,7 @@ def write_graph(
     1,2
     """
     suffix = _suffix(path)
-    kind = next((known for known in FORMATS if suffix in known.suffixes), TEXT)
+    kind = format_by_suffix(path)
     if node_columns and not kind.holds_attributes:
         holders = [known.title for known in FORMATS if known.holds_attributes]
         raise InputError(

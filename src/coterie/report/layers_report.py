@@ -32,7 +32,8 @@ def compose(
         `compose` returns the page, `render` one HTML file that fetches nothing.
     """
     data, group = model.layers_, model.group_of()
-    finding, *more = model.explain()[: len(model.explain()) - len(model.events_)]
+    found = model.explain()
+    findings = " ".join(found[: len(found) - len(model.events_)])
     layers = Section(
         "The layers", "Layers of one group share their blocks: they are described together."
     )
@@ -53,7 +54,7 @@ def compose(
         caption = "One column per group of layers, named by its first; a band is a number of nodes."
         if len(model.groups_) > len(firsts):
             caption += f" {len(model.groups_) - len(firsts):,} more groups are not drawn."
-        layers.draw("Who is where", chart, caption, wide=True)
+        layers.draw("Who is where", chart, caption)
     events = Section("What changes", "Between one period and the next.", label="Changes")
     events.tabulate(["period", "event"], [[*str(e).split(": ", 1)] for e in model.events_])
     assumptions = Section("What was assumed")
@@ -67,7 +68,7 @@ def compose(
     return Page(
         "layers report",
         f"Layers of {name}",
-        Verdict(finding, "warn" if model.interrupted_ else "", " ".join(more), []),
+        Verdict(findings, "warn" if model.interrupted_ else ""),
         lengths,
         [layers, events, assumptions],
     )

@@ -109,8 +109,11 @@ def run(
         name = Path(str(ratings or train)).name
         _write_report(report, found, name, title_of, session.assumed)
     _show(session, found)
-    if report is not None:
-        session.show(f"report: {report}")
+    means = ", ".join(
+        f"{n.replace('_', ' ')} {asdict(found.means)[n]:.4f}" for n in found.names[:3]
+    )
+    written = "" if report is None else f"; report: {report}"
+    session.summary = f"{model}: {means} (mean of {len(found.folds)} tests){written}"
     return {"model": model, "order": order, "top": lengths, **found.to_json()}
 
 

@@ -36,6 +36,7 @@ def run(
     lines = [*explanation.words(title_of), *ranking.words(title_of)]
     for line in lines:
         session.show(line)
+    session.summary = f"expected rating of {user} for {item}: {explanation.rating:.2f}"
     items = recommender.items_.ids.tolist()
     contributions = []
     for term in explanation.contributions:

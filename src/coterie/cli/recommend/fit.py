@@ -77,4 +77,8 @@ def run(
         ("model file", str(out)),
     ]
     session.show_table(rows)
+    session.summary = (
+        f"{out}: {model} model of {len(data):,} ratings by {data.n_users:,} users of "
+        f"{data.n_items:,} items"
+    )
     return result

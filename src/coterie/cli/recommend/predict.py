@@ -56,4 +56,6 @@ def run(
             f"{int(unseen.sum()):,} of {len(p):,} rows have a user or an item without ratings; "
             "they were predicted from the other ratings of the item, of the user, or of all"
         )
+    if out is not None:
+        session.summary = f"{len(p):,} rows in {out}, {int(unseen.sum()):,} of them unseen"
     return {"rows": len(p), "unseen": int(unseen.sum())}

@@ -52,4 +52,5 @@ def run(
     session.show(f"{kind.capitalize()}s similar to {title_of.get(wanted, wanted)}:")
     shown = ((*(row.get(c, "") for c in columns), f"{row['likeness']:.3f}") for row in rows)
     session.show_table(shown, *columns, "similarity")
+    session.summary = f"{len(rows):,} {kind}s similar to {wanted}"
     return {kind: wanted, f"{kind}s": rows}

@@ -105,6 +105,8 @@ def run(
             else "no item is left to recommend: those that the options allow have been rated "
             "already; --rated includes them"
         )
+    written = "" if out is None else f"; table: {out}"
+    session.summary = f"{len(rows):,} items for {who}, ordered by {order}{written}"
     return {"user": who, "order": order, "items": rows}
 
 

@@ -79,9 +79,7 @@ def find_format(path: PathLike, format: str | None, allowed: Sequence[Format]) -
         remedy = f"use one of {', '.join(names)}{meant}"
         raise InputError(f"unknown format {format!r}", remedy=remedy)
     suffix = (suffixes(path)[-1:] or [""])[0]
-    found = _by_content(path, suffix, FORMATS)
-    if found is None:
-        found = next((known for known in FORMATS if suffix in known.suffixes), FORMATS[0])
+    found = _by_content(path, suffix, FORMATS) or format_by_suffix(path)
     if found not in allowed:
         raise InputError(
             f"a {found.name} file cannot hold this table",
@@ -89,6 +87,14 @@ def find_format(path: PathLike, format: str | None, allowed: Sequence[Format]) -
             remedy=f"give a {' or '.join(names)} file",
         )
     return found
+
+
+def format_by_suffix(path: PathLike) -> Format:
+    """Return the format that the suffix of a file means; text if it means none."""
+    from coterie.data.formats import FORMATS
+
+    suffix = (suffixes(path)[-1:] or [""])[0]
+    return next((known for known in FORMATS if suffix in known.suffixes), FORMATS[0])
 
 
 def _by_content(path: PathLike, suffix: str, formats: Sequence[Format]) -> Format | None:

@@ -1,8 +1,8 @@
 """Graphs with directions or real-valued weights: their data, and how they are searched.
 
-The search of `search.py` with fewer means: merge blocks in levels with moves between them, cut
-every block into random pieces and repeat, keep the best, and move single nodes until none moves.
-The number of blocks is free, or fixed.
+Directions alone are searched as undirected graphs are. Real-valued weights have fewer means: merge
+blocks in levels with moves between them, cut every block into random pieces and repeat, keep the
+best, and move single nodes until none moves. The number of blocks is free, or fixed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _classes(out: np.ndarray, into: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class CellStrategy(Strategy):
-    """The means of a search of graphs with directions or weights.
+    """The means of a search of graphs with real-valued weights.
 
     Statistics are counted anew at every step: sums of fractions depend on their order."""
 
@@ -126,5 +126,5 @@ def shortest_cell_description(
     if weights == "counts":  # the edges alone show where to begin
         few = math.ceil(_START_PER_ROOT * math.sqrt(len(data.graph.indices) // 2))
         goal = min(goal, max(8, few, fewest))
-    strategy = CellStrategy(fewest=fewest, most=most)
+    strategy = Strategy() if weights == "counts" else CellStrategy(fewest=fewest, most=most)
     return shortest_description(name, data, topology, run, goal=goal, strategy=strategy)

@@ -12,8 +12,8 @@
    what it repairs.
 5. Move single nodes with all blocks as candidates until none moves.
 
-A `Strategy` says which of these means a search has: this one is for undirected graphs, and for the
-levels of a hierarchy (`nested.py`); directions and real-valued weights have another
+A `Strategy` says which of these means a search has: this one is for graphs, with directions or
+layers or without, and for the levels of a hierarchy (`nested.py`); real-valued weights have another
 (`directed_weighted.py`).
 """
 
