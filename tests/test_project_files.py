@@ -59,3 +59,59 @@ def test_the_workflows_are_valid_and_call_the_script_that_runs_here() -> None:
     assert {name.split("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
     for template in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
         assert yaml.safe_load(template.read_text())
+
+
+_WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", _WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_by_hash_and_may_only_read(path: Path) -> None:
+    text = path.read_text()
+    workflow = yaml.safe_load(text)
+    assert set(workflow["permissions"].values()) <= {"read"}
+    used = re.findall(r"uses: (\S+)(.*)", text)
+    assert used
+    for action, comment in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r" # v?\d+\.\d+\.\d+", comment), f"{action}: name the version"
+
+
+def test_a_hash_means_one_version_everywhere() -> None:
+    found: dict[str, set[str]] = {}
+    for path in _WORKFLOWS:
+        for action, rest in re.findall(r"uses: ([^@\s]+)@(.*)", path.read_text()):
+            found.setdefault(action, set()).add(rest)
+    assert all(len(versions) == 1 for versions in found.values()), found
+
+
+def test_the_project_has_what_a_public_project_is_expected_to_have() -> None:
+    for name in (
+        "CODE_OF_CONDUCT.md",
+        "GOVERNANCE.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "CHANGELOG.md",
+    ):
+        assert (ROOT / name).read_text().strip(), name
+    assert {"Homepage", "Documentation", "Source", "Issues", "Changelog"} <= set(PROJECT["urls"])
+    assert PROJECT["authors"]
+    tested = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    versions = tested["jobs"]["test"]["strategy"]["matrix"]["python"]
+    stated = [c.split(" :: ")[-1] for c in PROJECT["classifiers"] if " :: 3." in c]
+    assert stated == versions
+    assert "threat-model.md" in (ROOT / "SECURITY.md").read_text()
+
+
+def test_the_paper_cites_what_its_bibliography_has() -> None:
+    paper = (ROOT / "paper" / "paper.md").read_text()
+    entries = set(re.findall(r"@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text()))
+    assert set(re.findall(r"@(\w+)", paper)) == entries
+    for heading in ("Summary", "Statement of need", "State of the field", "References"):
+        assert f"# {heading}" in paper
+    assert 250 < len(paper.split()) < 1750  # the journal's limits
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    for name in ("README.md", "docs/project/index.md"):
+        assert __version__ in (ROOT / name).read_text(), name

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import builtins
+from pathlib import Path
 
 import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import coterie as ct
 from coterie.base.errors import InputError, MissingDependencyError
 from coterie.data import Graph, Ratings
+from coterie.data.demo_data import social_network
 
 
 @st.composite
@@ -166,3 +170,44 @@ def test_missing_package_is_reported(monkeypatch):
     for convert in (graph.to_networkx, graph.to_igraph, graph.to_pandas, graph.to_polars):
         with pytest.raises(MissingDependencyError, match="pip install"):
             convert()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "stream"])
+def test_every_function_takes_a_table_of_another_library(library: str, tmp_path: Path) -> None:
+    network, _ = social_network(n_people=60)
+    source, target = (network.ids[ends].tolist() for ends in network.edges())
+    network = Graph.from_edges(source, target)  # with the nodes in the order of their names
+    edges = {"from": source, "to": target}
+    rated = {"stars": [5, 3, 4, 1], "book": [1, 2, 1, 2], "reader": ["ann", "ann", "bob", "cy"]}
+    make = {
+        "pandas": pd.DataFrame,
+        "polars": pl.DataFrame,
+        "pyarrow": pyarrow.table,
+        "stream": lambda columns: Stream(pyarrow.table(columns)),
+    }[library]
+    table = make(edges)
+    wanted = ct.BlockModel(rng=0).fit(network).labels_.tolist()
+    assert ct.BlockModel(rng=0).fit(table).labels_.tolist() == wanted
+    assert ct.compare_models(table)[0] == ct.compare_models(network)[0]
+    ct.write_graph(table, tmp_path / "x.csv")
+    assert ct.read_graph(tmp_path / "x.csv").n_edges == network.n_edges
+    assert ct.MMSBM(n_groups=2, max_iter=2).fit(table).fitted_to_graph
+    ratings = make(rated)
+    model = ct.MMSBM(n_groups=2, max_iter=2).fit(ratings)
+    assert model.user_memberships_.shape == (3, 2) and not model.fitted_to_graph
+    fitted = ct.Recommender(ct.MMSBM(n_groups=2, max_iter=2)).fit(ratings)
+    assert fitted.users_.ids.tolist() == ["ann", "bob", "cy"]
+    ct.write_ratings(ratings, tmp_path / "r.csv")
+    assert ct.read_ratings(tmp_path / "r.csv").ratings.tolist() == [5, 3, 4, 1]
+    with pytest.raises(InputError, match="two kinds of nodes"):
+        ct.BlockModel(rng=0).fit(ratings)
+
+
+class Stream:
+    """A table of a library that nobody knows: it has the Arrow interface and nothing else."""
+
+    def __init__(self, table: pyarrow.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)

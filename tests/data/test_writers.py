@@ -200,3 +200,31 @@ def test_ids_that_look_like_formulas_are_kept_and_mentioned(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         write_table(file, {"node": ["-5", "+1.5", "ann"], "block": [0, 1, 2]})
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path):
+    killed = (
+        "import os, sys\n"
+        "from coterie.data.atomic_files import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as file:\n"
+        "    file.write('half'); file.flush(); os.kill(os.getpid(), 9)\n"
+    )
+    target = tmp_path / "labels [1].csv"
+    subprocess.run([sys.executable, "-c", killed, target], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    other = tmp_path / ".labels [1].csv.0000aa-1-00000000.part"  # of another computer
+    foreign = tmp_path / ".labels [1].csv.notes.part"  # not ours
+    for path in (other, foreign):
+        path.write_text("x")
+    with atomic_write(target) as file:
+        own = set(tmp_path.iterdir()) - {other, foreign}
+        assert len(own) == 1  # a running process keeps its file
+        with atomic_write(target) as again:
+            assert own <= set(tmp_path.iterdir())
+            again.write("first")
+        file.write("whole")
+    assert set(tmp_path.iterdir()) == {target, other, foreign}
+    os.utime(other, (0, 0))
+    with atomic_write(target) as file:
+        file.write("whole")
+    assert set(tmp_path.iterdir()) == {target, foreign}

@@ -33,6 +33,7 @@ from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState
 from coterie.data import Graph
+from coterie.data.foreign import as_graph
 from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
@@ -198,6 +199,7 @@ class Anonymizer(Estimator):
         LedgerRefusal
             If the ledger of the dataset is damaged, missing after it existed, or locked.
         """
+        graph = as_graph(graph, weighted=self.objective == "weighted")
         attributes = None if attributes is None else attributes.of_graph(graph)
         sides = self._check(graph, attributes, sides)
         given = Input(Network(graph, attributes), skeleton_of(graph), sides, labels)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import glob
+import hashlib
 import os
+import platform
+import re
 import secrets
+import shutil
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +21,7 @@ from typing import IO, Any
 
 from coterie.base.errors import InputError
 
+_OLD = 24 * 3600.0  # seconds after which a temporary file is abandoned
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO}
 
 
@@ -40,7 +48,7 @@ def atomic_write(
         yield sys.stdout.buffer if "b" in mode else sys.stdout
         return
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    temporary = temporary_beside(target)
     try:
         kind = target.stat().st_mode if target.exists() else stat.S_IFREG
         if stat.S_ISDIR(kind):
@@ -74,6 +82,45 @@ def atomic_write(
         raise InputError(
             f"cannot be written: {error.strerror or error}", path=path, remedy=remedy
         ) from error
+
+
+def temporary_beside(target: Path) -> Path:
+    """Return the name of a temporary file or folder; remove what killed processes left for it.
+
+    The name says which process of which computer it belongs to. Removed is only what is ours and
+    whose process is gone, or that of another computer after a day.
+    """
+    start = f".{target.name}."
+    here = hashlib.sha256(platform.node().encode()).hexdigest()[:6]
+    for left in target.parent.glob(f"{glob.escape(start)}*.part"):
+        owner = re.fullmatch(r"([0-9a-f]{6})-(\d+)-[0-9a-f]{8}", left.name[len(start) : -5])
+        with contextlib.suppress(OSError):
+            found = left.lstat()
+            old = time.time() - found.st_mtime > _OLD
+            gone = owner is not None and owner[1] == here and not _is_running(int(owner[2]))
+            if owner is None or not (gone or old) or found.st_uid != _user():
+                continue
+            if stat.S_ISDIR(found.st_mode):
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink()
+    return target.with_name(f"{start}{here}-{os.getpid()}-{secrets.token_hex(4)}.part")
+
+
+def _user() -> int:
+    return os.geteuid() if sys.platform != "win32" else 0  # as `stat` reports it there
+
+
+def _is_running(process: int) -> bool:
+    if sys.platform == "win32":  # os.kill would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def _reserve(handle: int, size: int) -> None:

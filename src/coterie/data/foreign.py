@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coterie.base.errors import InputError, MissingDependencyError
-from coterie.data.column_roles import WantedColumns, find_columns
+from coterie.data.column_roles import WantedColumns, columns_by_words, find_columns
 from coterie.data.ids import as_ids, require_distinct
 
 if TYPE_CHECKING:
@@ -34,7 +34,100 @@ def require(package: str) -> Any:
         ) from error
 
 
+def package_of(data: Any) -> str:
+    """Return the library that defines the type of the data, or a type that it inherits from."""
+    for kind in type(data).__mro__:
+        package = kind.__module__.partition(".")[0]
+        if package in ("networkx", "igraph", "scipy"):
+            return package
+    return type(data).__module__.partition(".")[0]
+
+
+def as_graph(data: Any, *, weighted: bool = False) -> Any:
+    """Return a graph or a table of edges of another library as a `Graph`; anything else unchanged.
+
+    Libraries: networkx, igraph, scipy, pandas, polars, and whatever has `__arrow_c_stream__`.
+    `weighted`: read the edge attribute "weight", the entries of a matrix, or a column of weights.
+
+    >>> import networkx
+    >>> as_graph(networkx.path_graph(["ann", "bob"])).ids
+    array(['ann', 'bob'], dtype=object)
+    """
+    from coterie.data.graph import Graph
+
+    package = package_of(data)
+    if package == "networkx" and hasattr(data, "nodes"):
+        return Graph.from_networkx(data, weight="weight" if weighted else None)
+    if package == "igraph" and hasattr(data, "vcount"):
+        return Graph.from_igraph(data, weight="weight" if weighted else None)
+    if package == "scipy" and hasattr(data, "tocoo"):
+        return Graph.from_scipy(data, weighted=weighted)
+    if is_table(data):
+        frame = frame_of(data)
+        found = choose_columns(frame, WantedColumns(("source", "target"), ("weight",) * weighted))
+        return Graph.from_pandas(frame, **found)
+    return data
+
+
+def as_ratings(data: Any) -> Any:
+    """Return a table of user, item and rating of another library as `Ratings`; others unchanged."""
+    from coterie.data.ratings import Ratings
+
+    return Ratings.from_pandas(frame_of(data)) if is_table(data) else data
+
+
+def as_graph_or_ratings(data: Any, *, weighted: bool = False) -> Any:
+    """Return a table by the names of its columns: with users and items, it is one of ratings."""
+    if is_table(data):
+        names = [str(name) for name in frame_of(data).columns]
+        wanted = WantedColumns(("user", "item"))
+        if len(columns_by_words(names, wanted, strict=False)) == 2:
+            return as_ratings(data)
+    return as_graph(data, weighted=weighted)
+
+
 # --- data frames ---------------------------------------------------------------------------------
+
+
+def is_table(data: Any) -> bool:
+    """Return whether data are a table of pandas, polars, pyarrow or another library with Arrow."""
+    named = hasattr(data, "columns") and package_of(data) in ("pandas", "polars")
+    return named or (hasattr(data, "__arrow_c_stream__") and not hasattr(data, "name"))
+
+
+def frame_of(data: Any) -> Any:
+    """Return a table with the methods that pandas and polars have in common."""
+    return data if package_of(data) in ("pandas", "polars") else _ArrowFrame(data)
+
+
+class _ArrowFrame:
+    """A table that another library gives as a stream of Arrow batches."""
+
+    def __init__(self, stream: Any) -> None:
+        self._table = require("pyarrow").table(stream)
+        self.columns: list[str] = self._table.column_names
+
+    def __getitem__(self, name: str) -> _ArrowColumn:
+        return _ArrowColumn(self._table[name])
+
+
+class _ArrowColumn:
+    """A column of such a table."""
+
+    def __init__(self, column: Any) -> None:
+        self._column = column
+
+    def head(self, count: int) -> _ArrowColumn:
+        return _ArrowColumn(self._column.slice(0, count))
+
+    def to_list(self) -> list[Any]:
+        return list(self._column.to_pylist())
+
+    def is_null(self) -> np.ndarray:
+        return np.asarray(self._column.is_null())
+
+    def to_numpy(self) -> np.ndarray:
+        return np.asarray(self._column.to_numpy())
 
 
 def edge_columns(graph: Graph) -> TableColumns:

@@ -17,7 +17,7 @@ from coterie.base.errors import ImportantWarning, InputError
 from coterie.base.json_values import JsonObject
 from coterie.data.atomic_files import atomic_write
 from coterie.data.byte_source import PathLike, suffixes
-from coterie.data.foreign import edge_columns, rating_columns
+from coterie.data.foreign import as_graph, as_ratings, edge_columns, rating_columns
 from coterie.data.formats import FORMATS
 from coterie.data.formats.recognise import format_by_suffix
 from coterie.data.graph import Graph
@@ -87,7 +87,7 @@ def write_ratings(ratings: Ratings, path: PathLike) -> None:
     ann,x,3.0
     bob,x,4.5
     """
-    write_table(path, rating_columns(ratings))
+    write_table(path, rating_columns(as_ratings(ratings)))
 
 
 def write_graph(
@@ -130,6 +130,7 @@ def write_graph(
     0,1
     1,2
     """
+    graph = as_graph(graph)
     suffix = _suffix(path)
     kind = format_by_suffix(path)
     if node_columns and not kind.holds_attributes:

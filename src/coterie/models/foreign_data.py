@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coterie.data import Graph, Ratings
+from coterie.data.foreign import as_graph, package_of
 
 _CONVERSIONS = {
     ("networkx", Graph): "ct.Graph.from_networkx(G)",
@@ -18,32 +19,13 @@ _CONVERSIONS = {
 }
 
 
-def as_graph(data: Any, *, weighted: bool = False) -> Any:
-    """Return a networkx, igraph or scipy graph as a `Graph`; anything else unchanged.
-
-    `weighted`: read the edge attribute "weight", or the entries of a matrix.
-
-    >>> import networkx
-    >>> as_graph(networkx.path_graph(["ann", "bob"])).ids
-    array(['ann', 'bob'], dtype=object)
-    """
-    package = _package(data)
-    if package == "networkx" and hasattr(data, "nodes"):
-        return Graph.from_networkx(data, weight="weight" if weighted else None)
-    if package == "igraph" and hasattr(data, "vcount"):
-        return Graph.from_igraph(data, weight="weight" if weighted else None)
-    if package == "scipy" and hasattr(data, "tocoo"):
-        return Graph.from_scipy(data, weighted=weighted)
-    return data
-
-
 def node_names(data: Any) -> list[Any]:
     """Return the nodes of a graph as its library names them, in the order of their numbers.
 
     >>> node_names(Graph.from_edges(["ann"], ["bob"]))
     ['ann', 'bob']
     """
-    if _package(data) == "networkx":
+    if package_of(data) == "networkx":
         return list(data.nodes)
     return list(as_graph(data).ids.tolist())
 
@@ -55,23 +37,14 @@ def labels_of(clustering: Any) -> Any:
 
 def is_sparse(data: Any) -> bool:
     """Return whether data are a sparse matrix of scipy."""
-    return _package(data) == "scipy"
+    return package_of(data) == "scipy"
 
 
 def networkx_copy(data: Any) -> Any:
     """Return a graph as a networkx graph: a copy of one, with its attributes, or a new one."""
-    if _package(data) == "networkx":
+    if package_of(data) == "networkx":
         return data.copy()
     return as_graph(data).to_networkx()
-
-
-def _package(data: Any) -> str:
-    """Return the library that defines the type of the data, or a type that it inherits from."""
-    for kind in type(data).__mro__:
-        package = kind.__module__.partition(".")[0]
-        if package in ("networkx", "igraph", "scipy"):
-            return package
-    return type(data).__module__.partition(".")[0]
 
 
 def type_name(kind: type) -> str:
@@ -91,5 +64,5 @@ def conversion(data: Any, wanted: type) -> str | None:
     >>> conversion(networkx.Graph(), Graph)
     'convert it with ct.Graph.from_networkx(G)'
     """
-    call = _CONVERSIONS.get((type(data).__module__.partition(".")[0], wanted))
+    call = _CONVERSIONS.get((package_of(data), wanted))
     return None if call is None else f"convert it with {call}"

@@ -14,6 +14,7 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import as_generator
 from coterie.data import Ratings
+from coterie.data.foreign import as_ratings
 from coterie.data.ids import IdLookup
 from coterie.engine import Engine
 from coterie.models.base import Estimator
@@ -1056,7 +1057,9 @@ def _pair_columns(pairs: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_ratings(ratings: Any, y: Any) -> Ratings:
-    """Return Ratings, from shards or from rows of (user, item) and y if necessary."""
+    """Return Ratings, from shards, a table, or rows of (user, item) and y if necessary."""
+    if y is None:
+        ratings = as_ratings(ratings)
     if isinstance(ratings, Ratings):
         return ratings
     from coterie.engine.sharded_data import ShardedRatings  # for predictions it is not needed

@@ -29,7 +29,7 @@ import numpy as np
 from coterie.anonymize.ledger import state_folder
 from coterie.base.errors import ImportantWarning, InputError
 from coterie.data import Graph
-from coterie.data.atomic_files import atomic_write
+from coterie.data.atomic_files import atomic_write, temporary_beside
 from coterie.data.writers import write_graph, write_table
 
 FORMATS = ("csv", "parquet", "graphml")
@@ -117,7 +117,7 @@ def staged_folder(
     files are moved when the function that this yields is called; otherwise they are deleted.
     """
     folder = folders.publish
-    made = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
+    made = temporary_beside(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         made.mkdir()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from coterie.base.errors import InputError
 from coterie.data import Graph
-from coterie.data.atomic_files import atomic_write
+from coterie.data.atomic_files import atomic_write, temporary_beside
 from coterie.data.writers import write_graph
 
 _REMEDY = "choose a new folder"
@@ -48,7 +47,7 @@ def write_draws(folder: str | os.PathLike[str], graphs: Sequence[Graph], page: s
     The files are made next to the folder and appear by a rename, all at once.
     """
     path = check_draw_folder(folder).resolve()
-    made = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    made = temporary_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         made.mkdir()

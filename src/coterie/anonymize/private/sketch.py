@@ -20,6 +20,7 @@ from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState
 from coterie.data import Graph
 from coterie.data.atomic_files import atomic_write
+from coterie.data.foreign import as_graph
 from coterie.kernels.anonymize.private_noise import fill_noise
 from coterie.models.base import Estimator
 
@@ -150,6 +151,7 @@ class PrivateSketch(Estimator):
         shares = shares_for(self.purpose)
         dataset = _required_name(self.dataset)
         ids = declared_ids(nodes)
+        graph = as_graph(graph)
         private = on_node_list(graph, ids)
         _compile()
         ledger = Ledger(self.ledger)

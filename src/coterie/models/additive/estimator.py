@@ -12,6 +12,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Ratings
+from coterie.data.foreign import as_ratings
 from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
@@ -323,6 +324,7 @@ class AdditiveBlockModel(RatingModel):
         >>> model.user_labels_.shape
         (5, 2)
         """
+        ratings = as_ratings(ratings)
         check(self, ratings)
         check_checkpoint_options(checkpoint, checkpoint_every, resume)
         plan = sampling_plan(self, ratings)

@@ -11,6 +11,7 @@ from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState
 from coterie.data import Graph, Ratings
+from coterie.data.foreign import as_graph
 from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedGraph
 from coterie.models.declaration import (
@@ -25,7 +26,6 @@ from coterie.models.declaration import (
     OneOf,
     Optional,
 )
-from coterie.models.foreign_data import as_graph
 from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
 from coterie.models.hard.clustering import FitJob, HardClustering
 from coterie.models.hard.costs import OBJECTIVES, BlockObjective, objective_for

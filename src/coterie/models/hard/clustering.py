@@ -24,11 +24,12 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, Iteration, Progress, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Graph, Ratings
+from coterie.data.foreign import as_graph
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.data_kinds import data_digest, digest
-from coterie.models.foreign_data import as_graph, node_names
+from coterie.models.foreign_data import node_names
 from coterie.models.hard.checkpoint import KIND, HardFitState, seed_name
 from coterie.models.hard.connected import connect
 from coterie.models.hard.costs import (

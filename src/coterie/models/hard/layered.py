@@ -26,6 +26,7 @@ from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.base.special_functions import gammaln
 from coterie.data import Graph
+from coterie.data.foreign import as_graph
 from coterie.data.layers import LayeredGraph
 from coterie.engine import Engine, running_engine
 from coterie.kernels.hard.description import move_change, move_node
@@ -40,7 +41,6 @@ from coterie.models.declaration import (
     Groups,
     OneOf,
 )
-from coterie.models.foreign_data import as_graph
 from coterie.models.hard.costs import make_objective
 from coterie.models.hard.description.fit import DescriptionRun, shortest_description
 from coterie.models.hard.description.search import DescriptionSearch, Trail

@@ -15,6 +15,7 @@ from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph, Ratings
+from coterie.data.foreign import as_graph_or_ratings
 from coterie.engine import Engine, running_engine
 from coterie.engine.checkpoint import RunCheckpoint, check_checkpoint_options
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
@@ -32,7 +33,7 @@ from coterie.models.declaration import (
     Pair,
     Real,
 )
-from coterie.models.foreign_data import as_graph, labels_of
+from coterie.models.foreign_data import labels_of
 from coterie.models.rating_model import RatingModel
 from coterie.models.soft.em import (
     KIND,
@@ -556,7 +557,7 @@ class MMSBM(RatingModel):
 
     def _own_kind(self, data: Any) -> Any:
         """Return a graph of another library as a `Graph`; weights matter if pairs are ignored."""
-        return as_graph(data, weighted=self.absent == "ignored")
+        return as_graph_or_ratings(data, weighted=self.absent == "ignored")
 
     def _decided(self, data: Data) -> dict[str, Any]:
         return {"absent": self._absent(data)}

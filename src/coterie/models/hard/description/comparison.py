@@ -13,6 +13,7 @@ from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState, as_generator
 from coterie.base.renderers import NotebookView
 from coterie.data import Graph
+from coterie.data.foreign import as_graph
 from coterie.engine import Engine, LocalEngine, running_engine
 from coterie.models.hard.costs import make_objective
 from coterie.models.hard.description.choice import (
@@ -107,6 +108,7 @@ def compare_models(
     >>> best.model, best.n_blocks, best.odds
     ('simple', 2, 1.0)
     """
+    graph = as_graph(graph)
     seeded = as_generator(rng)
     found: list[tuple[str, int, float]] = []
     with running_engine(engine) as running:
