@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -18,7 +17,6 @@ from coterie.cli.session import Session, command
 TOKEN_VARIABLE = "COTERIE_TOKEN"
 _SHORTEST_TOKEN = 16
 _DRAIN_SECONDS = 1.0
-_LOOK_SECONDS = 1.0  # between two looks at the file of tokens
 
 
 @command(unused=("seed",))
@@ -108,45 +106,25 @@ def _log_request(entry: JsonObject) -> None:
     sys.stderr.flush()
 
 
-class TokenFile:
-    """Tokens in a file, one per line, which is read again when it changes."""
+def _tokens_of(path: Path, say: Callable[[str], None]) -> Callable[[], Sequence[str]]:
+    """Return a function that returns the tokens of a file, one per line, as they are now."""
+    kept: list[str] = []
 
-    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
-        self.path, self._say = path, say
-        self._looked, self._seen = time.monotonic(), self._signature()
-        self._tokens = self._read()
-
-    def __call__(self) -> Sequence[str]:
-        """Return the tokens that are valid now; the earlier ones if the file is invalid."""
-        if time.monotonic() - self._looked > _LOOK_SECONDS:
-            self._looked = time.monotonic()
-            signature = self._signature()
-            if signature is not None and signature != self._seen:
-                self._seen = signature
-                try:
-                    self._tokens = self._read()
-                except InputError as error:
-                    self._say(f"the tokens stay as they were: {error}")
-        return self._tokens
-
-    def _signature(self) -> tuple[int, int, int] | None:
+    def tokens() -> Sequence[str]:
         try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+            lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+            found = [line for line in lines if line and not line.startswith("#")]
+            for token in found or [""]:
+                _check_token(token, f"a token of {path}")
+            kept[:] = found
+        except (OSError, UnicodeDecodeError, InputError) as error:
+            if not kept:
+                raise InputError(f"the tokens cannot be read: {error}", path=path) from None
+            say(f"the tokens stay as they were: {error}")
+        return kept
 
-    def _read(self) -> list[str]:
-        try:
-            lines = [line.strip() for line in self.path.read_text("utf-8").splitlines()]
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the tokens cannot be read: {error}", path=self.path) from None
-        tokens = [line for line in lines if line and not line.startswith("#")]
-        if not tokens:
-            raise InputError("there is no token", path=self.path, remedy="write one per line")
-        for token in tokens:
-            _check_token(token, f"a token of {self.path}")
-        return tokens
+    tokens()
+    return tokens
 
 
 def _tokens(
@@ -154,7 +132,7 @@ def _tokens(
 ) -> Callable[[], Sequence[str]] | None:
     """Return a function that returns the valid tokens; None if none is required."""
     if path is not None:
-        return TokenFile(path, lambda text: session.say(text, important=True))
+        return _tokens_of(path, lambda text: session.say(text, important=True))
     given = os.environ.get(TOKEN_VARIABLE)
     if given is not None:
         _check_token(given, f"the token in {TOKEN_VARIABLE}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import fields
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple, Self
@@ -161,10 +160,6 @@ class RatingPredictor(ABC):
     @abstractmethod
     def item_similarity(self, item: int) -> np.ndarray:
         """Return the similarity of every item to `item`; at most 1."""
-
-    def item_similarities(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function of items that returns their rows of similarities, for many calls."""
-        return lambda items: np.array([self.item_similarity(int(item)) for item in items])
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return everything as arrays, to be saved: the fields, unless a model says otherwise."""

@@ -48,8 +48,6 @@ from coterie.recommend.training_data import (
     without_empty_features,
 )
 
-_NEIGHBOURS_AT_ONCE = 256  # items whose similarities are in memory at the same time
-
 
 class NotFittedError(InputError, AttributeError):
     """A Recommender was used before `fit`."""
@@ -856,51 +854,6 @@ class Recommender(Estimator):
 
         rated = state.table.rated_items
         return _most_similar("item", item, state.items, rated, similarity, n)
-
-    def item_neighbours(self, n: int = 100) -> tuple[np.ndarray, np.ndarray]:
-        """Return the most similar items of every item, as a table for a server.
-
-        Parameters
-        ----------
-        n : int, default=100
-            The maximum number of items per item.
-
-        Returns
-        -------
-        items : ndarray of shape (n_items, at most n)
-            Numbers of items (positions in `items_.ids`), the most similar first; -1 if there is
-            none.
-        similarities : ndarray of the same shape
-            As `similar_items` returns them.
-
-        Examples
-        --------
-        >>> import coterie as ct
-        >>> ratings = ct.Ratings.from_arrays([1, 1, 2, 2], [7, 8, 7, 8], [5, 1, 5, 1])
-        >>> ct.Recommender(ct.MMSBM(n_groups=1)).fit(ratings).item_neighbours()[0].tolist()
-        [[1], [0]]
-        """
-        state = self._fitted
-        rated, m = state.table.rated_items, len(state.items)
-        most = min(n, m - 1)
-        numbers, found = np.full((m, most), -1, np.int32), np.zeros((m, most))
-        similarities = state.predictor.item_similarities()
-        for first in range(0, m if most else 0, _NEIGHBOURS_AT_ONCE):
-            block = np.arange(first, min(first + _NEIGHBOURS_AT_ONCE, m))
-            rows = np.asarray(similarities(block), np.float64)
-            for place in np.flatnonzero(~rows.any(axis=1) & rated[block]):
-                interactions = self._ranked(Order.BOTH).interactions
-                assert interactions is not None
-                rows[place] = interactions.item_similarity(int(block[place]))
-            rows[:, ~rated] = -2
-            rows[np.arange(len(block)), block] = -2
-            kept = np.argpartition(-rows, most - 1, axis=1)[:, :most]
-            values = np.take_along_axis(rows, kept, axis=1)
-            order = np.lexsort((kept, -values), axis=1)
-            found[block] = np.take_along_axis(values, order, axis=1)
-            best = np.take_along_axis(kept, order, axis=1)
-            numbers[block] = np.where(found[block] > -2, best, -1)
-        return numbers, found
 
     def score(self, ratings: Any, y: Any = None) -> float:
         """Return the negative RMSE of the predictions, for scikit-learn's model selection.

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route as WebRoute
@@ -133,7 +135,17 @@ def make_api(
         WebRoute("/explorer.js", script),
     ]
     handlers = problem_handlers(_show, "an error of the server; its log says more")
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    other_sites = Middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["authorization", "content-type", "x-request-id"],
+        expose_headers=["x-request-id", "x-model"],
+    )
+    middleware = [other_sites] if origins else []
+    app = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers=handlers, middleware=middleware
+    )
     app.state.model_file, app.state.metrics = model_file, metrics
     open_paths = tuple(route.path for route in ROUTES if route.is_open)
     return Guard(

@@ -7,9 +7,7 @@ They are in memory that all worker processes share, one row per worker, so that 
 from __future__ import annotations
 
 import mmap
-import os
 import threading
-import time
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -43,7 +41,6 @@ class Metrics:
         memory = mmap.mmap(-1, 8 * workers * len(names))  # shared with processes made by fork
         self._all = np.frombuffer(memory, np.float64).reshape(workers, len(names))
         self._lock = threading.Lock()
-        self._start = time.time()
         self._own = self._all[0]
         if workers == 1:
             self.be_worker(0)
@@ -98,10 +95,6 @@ class Metrics:
             kind = "counter" if name.endswith("total") else "gauge"
             families.append((name, kind, text, {"": value}))
         families = [(f"coterie_{name}", *rest) for name, *rest in families]  # type: ignore[misc]
-        families += [
-            (f"process_{name}", kind, text, {"": value})
-            for name, kind, text, value in _process(self._start)
-        ]
         lines = []
         for name, kind, text, values in families:
             lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
@@ -120,20 +113,3 @@ class Metrics:
                 yield f'_bucket{{route="{route}",le="{top}"}}', total
             yield f'_sum{{route="{route}"}}', found[route, "seconds"]
             yield f'_count{{route="{route}"}}', total
-
-
-def _process(start: float) -> list[tuple[str, str, str, float]]:
-    """Return what Prometheus calls process_*: of the worker that answers."""
-    times = os.times()
-    rows = [
-        ("start_time_seconds", "gauge", "When the process started.", start),
-        ("cpu_seconds_total", "counter", "Processor time.", times.user + times.system),
-    ]
-    if os.path.exists("/proc/self/statm"):
-        with open("/proc/self/statm") as file:
-            pages = int(file.read().split()[1])
-        memory = float(pages * os.sysconf("SC_PAGE_SIZE"))
-        rows.append(("resident_memory_bytes", "gauge", "Memory.", memory))
-        files = float(len(os.listdir("/proc/self/fd")))
-        rows.append(("open_fds", "gauge", "Open files.", files))
-    return rows

@@ -21,27 +21,7 @@ from coterie.engine import LocalEngine
 from coterie.recommend.model_file import load_recommender
 from coterie.recommend.recommender import Recommender
 
-NEIGHBOURS = 100  # similar items per item in the table
-_MOST_ITEMS = 30_000  # of a table: its time grows with their square
 _TRIED_ITEMS = 20  # that are rated to try a new model
-
-
-class Neighbours:
-    """The most similar items of every item of a model file."""
-
-    def __init__(self, recommender: Recommender) -> None:
-        self._items = recommender.items_
-        self._ids = self._items.ids.tolist()
-        self._numbers, self._similarities = recommender.item_neighbours(NEIGHBOURS)
-
-    def of(self, item: Any, n: int) -> list[tuple[Any, float]] | None:
-        """Return the most similar items; None if the table does not have them."""
-        number = int(self._items.numbers([item])[0])
-        if number < 0 or n > min(NEIGHBOURS, len(self._ids) - 1):
-            return None
-        numbers = self._numbers[number, :n].tolist()
-        likeness = self._similarities[number, :n].tolist()
-        return [(self._ids[i], s) for i, s in zip(numbers, likeness, strict=True) if i >= 0]
 
 
 @dataclass(frozen=True)
@@ -53,17 +33,11 @@ class LoadedModel:
     number: int = 1  # of the models that this server has loaded
     digest: str = ""  # SHA-256 of the file
     applied: int = 0  # ratings of the log that were added
-    neighbours: Neighbours | None = None  # None: not made yet
 
     @property
     def name(self) -> str:
         """The name of the estimator."""
         return type(self.recommender.model_).__name__
-
-    def similar_items(self, item: Any, n: int) -> list[tuple[Any, float]]:
-        """Return the most similar items: from the table, if it has them."""
-        found = None if self.neighbours is None else self.neighbours.of(item, n)
-        return self.recommender.similar_items(item, n) if found is None else found
 
     @property
     def version(self) -> str:
@@ -126,19 +100,6 @@ class ModelFile:
             self.current = self._base
         return True
 
-    def make_neighbours(self) -> None:
-        """Make the table of similar items, if it is missing; old answers stay right meanwhile.
-
-        New ratings do not change it: an item that the table does not have is answered without."""
-        base = self._base
-        if base.neighbours is not None or len(base.recommender.items_) > _MOST_ITEMS:
-            return
-        table = Neighbours(base.recommender)
-        with self._lock:
-            if self._base is base:
-                self._base = replace(base, neighbours=table)
-                self.current = replace(self.current, neighbours=table)
-
     def add_new_ratings(self) -> bool:
         """Add the ratings of the log, if it has changed; return whether a new model answers."""
         with self._lock:
@@ -187,6 +148,8 @@ def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
     newcomer = newcomer_ratings(recommender, some, [float(recommender.values_[0])] * len(some))
     recommender.only_newcomers(newcomer).recommend(newcomer.user_ids[0], 1, engine=engine)
     recommender.predict_proba(np.array([user]), np.array([item]), engine=engine)
+    if recommender.table_.rated_items[0]:
+        recommender.similar_items(item, 1)
 
 
 def newcomer_ratings(
@@ -220,11 +183,9 @@ class ReloadThread(threading.Thread):
 
     def run(self) -> None:
         """Look, wait, and repeat until `stop`."""
-        self._model_file.make_neighbours()
         while not self._stop_now.wait(self._seconds):
             self._model_file.reload_if_replaced()
             self._model_file.add_new_ratings()
-            self._model_file.make_neighbours()
 
     def stop(self) -> None:
         """End the thread; waits for a load in progress."""

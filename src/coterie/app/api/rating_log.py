@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import errno
 import json
 import os
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +39,6 @@ class RatingLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.Lock()
 
     @property
     def signature(self) -> tuple[int, int] | None:
@@ -50,34 +49,15 @@ class RatingLog:
         return None
 
     def append(self, ratings: Sequence[NewRating]) -> None:
-        """Write ratings to the disk; OSError if that is not possible, and nothing is kept then."""
+        """Write ratings to the disk; OSError if that is not possible."""
         text = json.dumps({"time": datetime.now(UTC).isoformat(), "ratings": ratings})
-        with self._lock, self._locked_file() as file:
-            size = os.fstat(file).st_size
-            cut_off = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-            line = b"\n" * cut_off + text.encode() + b"\n"
-            try:
-                if os.write(file, line) < len(line):
-                    raise OSError(28, os.strerror(28))  # the disk is full
-                os.fsync(file)
-            except OSError:
-                os.ftruncate(file, size)
-                raise
-
-    @contextlib.contextmanager
-    def _locked_file(self) -> Iterator[int]:
-        is_new = not self.path.exists()
-        file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        # The first end of line closes a line that was cut off.
+        line = b"\n" + text.encode() + b"\n"
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            if is_new:  # its name is on the disk, too
-                folder = os.open(self.path.parent, os.O_RDONLY)
-                os.fsync(folder)
-                os.close(folder)
-            with contextlib.suppress(ImportError):  # Windows
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
+            if os.write(file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(file)
         finally:
             os.close(file)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
 from coterie.app.api import messages
 from coterie.app.api.metrics import CONTENT_TYPE, Metrics
-from coterie.app.api.model_file import NEIGHBOURS, LoadedModel, ModelFile, newcomer_ratings
+from coterie.app.api.model_file import LoadedModel, ModelFile, newcomer_ratings
 from coterie.app.api.rating_log import NewRating, RatingLog
 from coterie.app.problem import ProblemError
 from coterie.base.errors import InputError
@@ -35,6 +35,51 @@ class UnknownIdError(InputError):
     """An id that the model does not know, where it has to."""
 
 
+class Route(NamedTuple):
+    """A route and everything that is said about it.
+
+    One with a request is sent a JSON document with POST, the others are read with GET."""
+
+    path: str
+    answer: Callable[..., JsonObject | str]
+    request: type[BaseModel] | None
+    response: Any  # a model, several with |, or None: text
+    further: tuple[int, ...] = ()  # statuses besides 200 and those of every request
+    is_quick: Callable[[Any], bool] = lambda asked: False  # whether it takes about a millisecond
+    media_type: str = "application/json"
+    is_open: bool = False  # needs no token
+    repeatable: bool = True  # the same request has the same answer and changes nothing
+
+    @property
+    def method(self) -> str:
+        """The method of HTTP."""
+        return "GET" if self.request is None else "POST"
+
+    @property
+    def statuses(self) -> tuple[int, ...]:
+        """Statuses of the answers besides 200."""
+        return (*self.further, *((400, 413, 415, 422) if self.request else ()))
+
+    @property
+    def summary(self) -> str:
+        """What the route does: the docstring of its function."""
+        return " ".join((self.answer.__doc__ or self.path).split())
+
+
+ROUTES: list[Route] = []
+Answer = TypeVar("Answer", bound=Callable[..., JsonObject | str])
+
+
+def _route(path: str, request: Any, response: Any, **more: Any) -> Callable[[Answer], Answer]:
+    """Make a function the answer of a route."""
+
+    def decorate(answer: Answer) -> Answer:
+        ROUTES.append(Route(path, answer, request, response, **more))
+        return answer
+
+    return decorate
+
+
 class Somebody(NamedTuple):
     """A recommender, and the id of the user whom a request is about."""
 
@@ -42,8 +87,14 @@ class Somebody(NamedTuple):
     user: Any
 
 
+@_route(
+    "/predict",
+    messages.PredictRequest,
+    messages.PredictResponse,
+    is_quick=lambda asked: len(asked.pairs) <= _FEW_PAIRS,
+)
 def predictions(context: Answering, request: messages.PredictRequest) -> JsonObject:
-    """Answer /predict."""
+    """Predict the ratings of pairs of a user and an item."""
     recommender, engine = context.model.recommender, context.engine
     users = [pair.user for pair in request.pairs]
     items = [pair.item for pair in request.pairs]
@@ -61,8 +112,14 @@ def predictions(context: Answering, request: messages.PredictRequest) -> JsonObj
     return {"predictions": rows, "values": recommender.values_.tolist()}
 
 
+@_route(
+    "/recommend",
+    messages.RecommendRequest,
+    messages.RecommendResponse | messages.BatchResponse,
+    is_quick=lambda asked: asked.ratings is None and asked.users is None,
+)
 def recommendations(context: Answering, request: messages.RecommendRequest) -> JsonObject:
-    """Answer /recommend."""
+    """Recommend items to a user, to several users, or to somebody with the given ratings."""
     recommender, engine = context.model.recommender, context.engine
     # Without `order`, the library decides.
     order = {} if request.order is None else {"order": request.order}
@@ -96,8 +153,9 @@ def recommendations(context: Answering, request: messages.RecommendRequest) -> J
     return {"lists": named_lists} | unknown
 
 
+@_route("/explain", messages.ExplainRequest, messages.ExplainResponse, further=(404,))
 def explanation(context: Answering, request: messages.ExplainRequest) -> JsonObject:
-    """Answer /explain."""
+    """Explain an expected rating by the terms that add up to it."""
     recommender = context.model.recommender
     who = _somebody(recommender, request.user, request.ratings)
     if request.user is not None and not _has_ratings(who):
@@ -128,12 +186,13 @@ def explanation(context: Answering, request: messages.ExplainRequest) -> JsonObj
     return {"item": request.item, "rating": found.rating, "reasons": reasons, "words": words}
 
 
+@_route("/similar", messages.SimilarRequest, messages.SimilarResponse, further=(404,))
 def similar(context: Answering, request: messages.SimilarRequest) -> JsonObject:
-    """Answer /similar."""
+    """List the items that are most similar to an item."""
     recommender = context.model.recommender
     if not _rated(recommender, request.item):
         raise UnknownIdError(f"item {request.item!r} has no rating in this model")
-    found = context.model.similar_items(request.item, request.n)
+    found = recommender.similar_items(request.item, request.n)
     return {
         "item": request.item,
         "items": [{"item": item, "similarity": likeness} for item, likeness in found],
@@ -155,8 +214,18 @@ def _somebody(
     return Somebody(recommender.only_newcomers(table), table.user_ids.tolist()[0])
 
 
+@_route(
+    "/ratings",
+    messages.NewRatingsRequest,
+    messages.NewRatingsResponse,
+    further=(507,),
+    repeatable=False,
+)
 def new_ratings(context: Answering, request: messages.NewRatingsRequest) -> JsonObject:
-    """Answer /ratings: on the disk when this returns, in the model within a second."""
+    """Take new ratings, which are on the disk when the request is answered.
+
+    About a second later they are in the answers of the server.
+    """
     values = context.model.recommender.values_
     rows = [NewRating(*one) for one in (row.model_dump().values() for row in request.ratings)]
     outside = [row for row in rows if not values[0] <= row.rating <= values[-1]]
@@ -191,8 +260,9 @@ def _rated(recommender: Recommender, item: Any) -> bool:
     return number >= 0 and bool(recommender.table_.item_counts[number].any())
 
 
+@_route("/health", None, messages.HealthResponse, is_open=True)
 def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
-    """Answer /health."""
+    """Return whether the server answers, and with which model."""
     current = model_file.current
     recommender = current.recommender
     return {
@@ -211,20 +281,23 @@ def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
     }
 
 
+@_route("/livez", None, messages.Alive, is_open=True)
 def live(model_file: ModelFile, metrics: Metrics) -> JsonObject:
-    """Answer /livez: the process answers."""
+    """Return whether the process answers."""
     return {"status": "ok"}
 
 
+@_route("/readyz", None, messages.Alive, further=(503,), is_open=True)
 def ready(model_file: ModelFile, metrics: Metrics) -> JsonObject:
-    """Answer /readyz: there is a model, and the server is not about to end."""
+    """Return whether the server can take requests: 503 shortly before it ends."""
     if model_file.closing:
         raise ProblemError(503, "the server is about to end")
     return {"status": "ok"}
 
 
+@_route("/metrics", None, None, media_type=CONTENT_TYPE)
 def counters(model_file: ModelFile, metrics: Metrics) -> str:
-    """Answer /metrics."""
+    """Return counters in the text format of Prometheus."""
     return metrics.text(model_file)
 
 
@@ -240,106 +313,3 @@ def examples(recommender: Recommender) -> dict[str, JsonObject]:
         "/similar": {"item": pair["item"], "n": 5},
         "/ratings": {"ratings": [rated]},
     }
-
-
-class Route(NamedTuple):
-    """A route and everything that is said about it.
-
-    One with a request is sent a JSON document with POST, the others are read with GET."""
-
-    path: str
-    summary: str
-    answer: Callable[..., JsonObject | str]
-    request: type[BaseModel] | None
-    response: Any  # a model, several with |, or None: text
-    statuses: tuple[int, ...] = ()  # besides 200
-    is_quick: Callable[[Any], bool] = lambda asked: False  # whether it takes about a millisecond
-    media_type: str = "application/json"
-    is_open: bool = False  # needs no token
-    repeatable: bool = True  # the same request has the same answer and changes nothing
-
-    @property
-    def method(self) -> str:
-        """The method of HTTP."""
-        return "GET" if self.request is None else "POST"
-
-
-_REFUSED = (400, 413, 415, 422)
-_REFUSED_OR_UNKNOWN = (400, 404, 413, 415, 422)
-
-ROUTES = (
-    Route(
-        "/predict",
-        "Predict the ratings of pairs of a user and an item.",
-        predictions,
-        messages.PredictRequest,
-        messages.PredictResponse,
-        _REFUSED,
-        is_quick=lambda asked: len(asked.pairs) <= _FEW_PAIRS,
-    ),
-    Route(
-        "/recommend",
-        "Recommend items to a user of the model, to several users, or to somebody with the given "
-        "ratings.",
-        recommendations,
-        messages.RecommendRequest,
-        messages.RecommendResponse | messages.BatchResponse,
-        _REFUSED,
-        is_quick=lambda asked: asked.ratings is None and asked.users is None,
-    ),
-    Route(
-        "/explain",
-        "Explain an expected rating by the groups of the user and the item.",
-        explanation,
-        messages.ExplainRequest,
-        messages.ExplainResponse,
-        _REFUSED_OR_UNKNOWN,
-    ),
-    Route(
-        "/similar",
-        "List the items that are most similar to an item.",
-        similar,
-        messages.SimilarRequest,
-        messages.SimilarResponse,
-        _REFUSED_OR_UNKNOWN,
-        is_quick=lambda asked: asked.n <= NEIGHBOURS,
-    ),
-    Route(
-        "/ratings",
-        "Take new ratings. They are on the disk when the request is answered, and in the answers "
-        "of the server about a second later.",
-        new_ratings,
-        messages.NewRatingsRequest,
-        messages.NewRatingsResponse,
-        (*_REFUSED, 507),
-        repeatable=False,
-    ),
-    Route(
-        "/livez", "Return whether the process answers.", live, None, messages.Alive, is_open=True
-    ),
-    Route(
-        "/readyz",
-        "Return whether the server can take requests: 503 shortly before it ends.",
-        ready,
-        None,
-        messages.Alive,
-        (503,),
-        is_open=True,
-    ),
-    Route(
-        "/health",
-        "Return whether the server answers, and with which model.",
-        health,
-        None,
-        messages.HealthResponse,
-        is_open=True,
-    ),
-    Route(
-        "/metrics",
-        "Return counters in the text format of Prometheus.",
-        counters,
-        None,
-        None,
-        media_type=CONTENT_TYPE,
-    ),
-)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
@@ -18,7 +17,6 @@ from coterie.kernels.additive.predict import (
     _factor_covariance,
     explanations,
     influences,
-    item_similarities,
 )
 from coterie.models.additive.predict import (
     only_users,
@@ -289,27 +287,25 @@ class AdditivePredictor(RatingPredictor):
         return np.asarray((labels == groups.item_group).mean(axis=0))
 
     def item_similarity(self, item: int) -> np.ndarray:
-        """Correlate the effects of the user groups on the two items."""
-        return np.asarray(item_similarities(self.samples, item))
+        """Correlate the effects on the two items, per sample: over user groups, and over users."""
+        vectors = self._item_vectors
+        grouped = sum(part[item].any() for part in vectors)
+        return np.asarray(sum(part @ part[item] for part in vectors) / max(grouped, 1))
 
-    def item_similarities(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the same for many items: products of vectors, which are made once."""
+    @cached_property
+    def _item_vectors(self) -> list[np.ndarray]:
+        """Per sample, rows whose products are the correlations of the effects on two items."""
         samples, parts = self.samples, []
-        for t in range(len(samples.effects)):
-            effects = samples.effects[t].astype(np.float64)  # partition x user group x item group
-            effects -= effects.mean(axis=1, keepdims=True)
-            labels, size = samples.item_labels[t], np.sqrt(effects.shape[1])
-            own = [effects[s][:, labels[:, s]].T / size for s in range(len(effects))]
-            covariance = _factor_covariance(samples.user_factors[t])
-            strength, axes = np.linalg.eigh(covariance)
+        for t, effects in enumerate(samples.effects.astype(np.float64)):
+            centred = effects - effects.mean(axis=1, keepdims=True)  # over the user groups
+            labels, groups = samples.item_labels[t], np.sqrt(effects.shape[1])
+            own = [centred[s][:, labels[:, s]].T / groups for s in range(len(effects))]
+            strength, axes = np.linalg.eigh(_factor_covariance(samples.user_factors[t]))
             own.append(samples.item_factors[t] @ (axes * np.sqrt(np.maximum(strength, 0))))
             vectors = np.hstack(own)
             length = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
-            unit = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
-            parts.append(unit.astype(np.float32))
-        grouped = sum((part.any(axis=1) for part in parts), np.zeros(len(parts[0])))
-        every = np.hstack(parts)
-        return lambda items: every[items] @ every.T / np.maximum(grouped[items], 1)[:, None]
+            parts.append((vectors / np.where(length > 0, length, 1)).astype(np.float32))
+        return parts
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {
