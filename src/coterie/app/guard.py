@@ -315,18 +315,6 @@ class Guard:
 def _too_large(limit: int) -> ProblemError:
     return ProblemError(
         413,
-        f"this is larger than {_readable(limit)}, the maximum",
+        f"this is larger than {limit / (1 << 20):.3g} MB, the maximum",
         headers={"connection": "close"},
     )
-
-
-def _readable(size: int) -> str:
-    """Return a size in bytes for people.
-
-    >>> _readable(1 << 20), _readable(512)
-    ('1 MB', '512 bytes')
-    """
-    for unit, amount in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
-        if size >= amount:
-            return f"{size / amount:.3g} {unit}"
-    return f"{size} bytes"

@@ -637,9 +637,6 @@ CATALOGUE = {
         'genres=Comedy --where "year>=1990"',
         "CONDITION",
     ),
-    "workers": count(
-        "Number of processes that answer. They share the memory of the model that they start with."
-    ),
 }
 
 CATALOGUE |= {

@@ -39,7 +39,6 @@ def make_api(
     tokens: Callable[[], Sequence[str]] | None = None,
     origins: Sequence[str] = (),
     threads: int | None = None,
-    workers: int = 1,
     answer_memory: int = MAX_BYTES,
     reload_seconds: float = 0.5,
     log: RatingLog | None = None,
@@ -60,8 +59,6 @@ def make_api(
         Other web sites whose pages may ask.
     threads : int, optional
         Number of requests that are computed at the same time. The default is the number of cores.
-    workers : int, default=1
-        Number of processes that will answer, each with the application after `be_worker`.
     answer_memory : int
         Bytes for answers that are remembered; 0 computes every answer.
     reload_seconds : float, default=0.5
@@ -79,7 +76,7 @@ def make_api(
     # Each request is computed on one thread; several requests run at the same time.
     engine = LocalEngine(1)
     model_file = ModelFile(path, engine, log)
-    metrics = Metrics([route.path for route in ROUTES], workers)
+    metrics = Metrics([route.path for route in ROUTES])
     cache = AnswerCache(answer_memory)
     pool = ThreadPoolExecutor(threads or LocalEngine().threads, "request")
 
@@ -146,7 +143,7 @@ def make_api(
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers=handlers, middleware=middleware
     )
-    app.state.model_file, app.state.metrics = model_file, metrics
+    app.state.model_file = model_file
     open_paths = tuple(route.path for route in ROUTES if route.is_open)
     return Guard(
         app,

@@ -103,7 +103,7 @@ class ModelFile:
     def add_new_ratings(self) -> bool:
         """Add the ratings of the log, if it has changed; return whether a new model answers."""
         with self._lock:
-            signature = None if self.log is None else self.log.signature
+            signature = None if self.log is None else _signature(self.log.path)
             if self.log is None or signature is None or signature == self._log_seen:
                 return False
             rows = self.log.read()

@@ -40,14 +40,6 @@ class RatingLog:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    @property
-    def signature(self) -> tuple[int, int] | None:
-        """What changes when the file changes; None if there is no file."""
-        with contextlib.suppress(OSError):
-            found = self.path.stat()
-            return found.st_ino, found.st_size
-        return None
-
     def append(self, ratings: Sequence[NewRating]) -> None:
         """Write ratings to the disk; OSError if that is not possible."""
         text = json.dumps({"time": datetime.now(UTC).isoformat(), "ratings": ratings})
