@@ -2527,3 +2527,34 @@ def excess_of_single_edges(
         others = [other for other in edges if other != edge]
         differences.append(named(list(edges), edge) - named(others, edge))
     return sum(differences) / len(differences)
+
+
+def attribute_guesses(
+    edges: Sequence[Pair],
+    block: Sequence[int],
+    label: Sequence[int],
+    codes: Sequence[int],
+    published: Sequence[int],
+) -> tuple[float, float]:
+    """Return the shares of values guessed right from the class: own class, and person left out."""
+    n = len(codes)
+    contacts = [[v for e in edges for v in e if w in e and v != w] for w in range(n)]
+    degree = [math.log1p(len(near)) for near in contacts]
+    members = {c: [v for v in range(n) if label[v] == c] for c in set(label)}
+    mean = {c: sum(degree[v] for v in who) / len(who) for c, who in members.items()}
+
+    def most(values: list[int]) -> int:
+        return min(set(values) or {0}, key=lambda value: (-values.count(value), value))
+
+    right = control = 0
+    for p in range(n):
+        right += most([published[v] for v in members[label[p]]]) == codes[p]
+        near = [block[v] for v in contacts[p]]
+        there = most(near)
+        possible = sorted(c for c, who in members.items() if block[who[0]] == there)
+        guessed = min(possible, key=lambda c: (abs(mean[c] - degree[p]), c))
+        values = [published[v] for v in members[guessed]]
+        if guessed == label[p] and codes[p] in values:
+            values.remove(codes[p])
+        control += most(values) == codes[p]
+    return right / n, max(control, max(map(codes.count, codes))) / n

@@ -260,3 +260,21 @@ def test_a_star_is_refused_with_a_reason_before_any_work() -> None:
         "5,000 of 5,000 connections end at one person: a release cannot hide this person and keep "
         "the network"
     ]
+
+
+def test_the_seed_of_the_clustering_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who knows all edges but one could repeat the clustering of both worlds with a public seed."""
+    seen = []
+
+    def watch(graph: Graph, n_blocks: int, **settings: object) -> np.ndarray:
+        seen.append(settings["rng"])
+        return np.arange(graph.n_nodes) * n_blocks // graph.n_nodes
+
+    monkeypatch.setattr("coterie.anonymize.release_run.cluster_for_release", watch)
+    edges = np.array(nx.gnm_random_graph(100, 400, seed=0).edges)
+    graph = Graph.from_edges(edges[:, 0], edges[:, 1], n_nodes=100)
+    for entropy in (1, 2, 1):
+        Anonymizer(4, infer_edges=False, rng=0)._release_from(
+            SeedSequence(entropy), graph, suggest=False
+        )
+    assert seen[0] == seen[2] != seen[1] and 0 not in seen

@@ -89,9 +89,9 @@ class Anonymizer(Estimator):
         of the data. Both take a second clustering. Without it, the limit for attackers who know
         exact degrees applies to all edges that they can name.
     rng : None, int or numpy.random.Generator, default=0
-        Seed of the clustering and of the attacks [4]_. It does not determine the new graph, which
-        is drawn with randomness of the operating system: somebody who guesses the seed cannot
-        draw it again.
+        Seed of the attacks [4]_ and of the edges that are left out. It does not determine the new
+        graph: blocks and edges follow from randomness of the operating system, so somebody who
+        guesses the seed cannot draw it again.
 
     See Also
     --------

@@ -338,6 +338,12 @@ SENSITIVE_VALUES = _risk("values", "different values of {column} in every class"
 SENSITIVE_DISTANCE = _risk(
     "distance", "distance of the values of {column} in a class from everybody's", "share up"
 )
+ATTRIBUTE_INFERENCE = _risk(
+    "attribute",
+    "people whose {column} is guessed right because they are in the data",
+    "share up",
+    "what the group of a person says about this column, beyond what it says about anybody",
+)
 RELEASES = _risk(
     "releases",
     "graphs published from this original",
@@ -357,6 +363,7 @@ RISK_FIGURES = (
     PEOPLE_FOUND,
     SENSITIVE_VALUES,
     SENSITIVE_DISTANCE,
+    ATTRIBUTE_INFERENCE,
     RELEASES,
     KEPT_PROPERTIES,
 )

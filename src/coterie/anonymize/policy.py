@@ -16,6 +16,7 @@ from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
 from coterie.anonymize.features.sensitive_columns import SensitiveRisk
 from coterie.anonymize.figures import NOT_IN_JSON, Figure, Private
 from coterie.anonymize.risk.assessment import Risk
+from coterie.anonymize.risk.attribute_inference import AttributeInference
 from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.errors import InputError
@@ -155,6 +156,10 @@ class Policy:
         degrees names with the certainty `edge_probability`, and would not name if they had been
         left out of the data. The upper end of a 95 % interval counts. If left-out edges were not
         examined, the limit applies to all edges that are named.
+    attribute_inference : float, default=0.1
+        Maximum share of the people whose value of a released column is guessed right from their
+        class, beyond the share guessed right for people who are left out of the data. The upper
+        end of a 95 % interval counts.
     accepted_inference : float, default=0.5
         A2: share of all edges that the same attacker may name, whether or not they are in the data.
         Connections that follow from block and degree are no secret of the release, but they can
@@ -211,6 +216,9 @@ class Policy:
         0.5, "share of the edges that can be concluded and is accepted by the owner"
     )
     min_utility: float = 0.0  # the same
+    attribute_inference: float = _limit(
+        0.1, "share of the people whose attributes may be concluded because they are in the data"
+    )
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Policy:
@@ -329,6 +337,7 @@ class Policy:
         if inference is not None and self.edge_inference < 1:
             limits.append(self._inference_limit(inference))
         limits += [self._attack_limit(attack) for attack in risk.attacks.pooled()]
+        limits += [self._attribute_limit(found) for found in risk.attribute_inference]
         if features is not None:
             for sensitive in features.sensitive:
                 limits += self._sensitive_limits(sensitive)
@@ -549,6 +558,23 @@ class Policy:
                 column=name,
             ),
         ]
+
+    def _attribute_limit(self, found: AttributeInference) -> Limit:
+        name = found.column
+        shares = (found.right, found.control, found.majority, found.bound)
+        right, control, majority, bound = (f"{100 * share:.3g} %" for share in shares)
+        return Limit.compare(
+            figures.ATTRIBUTE_INFERENCE,
+            f"inference of {name}",
+            (found.bound, self.attribute_inference),
+            f"the class of a person tells the column {name} of {right} of the people, and of "
+            f"{control} if they are left out of the data; so up to {bound} because they are in the "
+            f"data {_allowed(self.attribute_inference)}",
+            note=f"the class of a person tells the column {name} of {right} of the people; the "
+            f"most frequent value would be right for {majority}, and {control} if they are left "
+            "out of the data",
+            column=name,
+        )
 
     def _release_limits(self, releases: int) -> list[Limit]:
         """Return the limit of the number of releases, if there is one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,6 +49,9 @@ from coterie.engine import BackgroundTask, Engine
 
 if TYPE_CHECKING:
     from coterie.anonymize.anonymizer import Anonymizer
+
+
+_CLUSTERING = (0x636C7573,)  # the part of the entropy that seeds the clustering
 
 
 class Input(NamedTuple):
@@ -139,12 +143,17 @@ class ReleaseRun:
 
     def run(self, entropy: SeedSequence | None) -> Release:
         """Make the release."""
+        self.entropy = entropy or SeedSequence()
+        # Secret too: whoever knows the seed of the clustering and all edges but one could cluster
+        # both possible networks and see which one fits the release.
+        secret = SeedSequence(self.entropy.entropy, spawn_key=_CLUSTERING)
+        self.clustering_seed = int(secret.generate_state(1, np.uint64)[0] >> np.uint64(1))
         self.callback(Progress("measuring", 0, 1))
         self.before = measure(self.graph, self.engine)
-        blocks = BlockSettings(number_of_blocks(self.settings, self.graph))
+        blocks = BlockSettings(number_of_blocks(self.settings, self.graph, self.clustering_seed))
         self.cluster(blocks)
         self.record()
-        self.prepare(entropy or SeedSequence())  # nothing random before the entry in the ledger
+        self.prepare()  # nothing is drawn before the entry in the ledger
         made = self.attempt(blocks)
         other = self.other_blocks(made, blocks)
         if other is not None:
@@ -166,10 +175,9 @@ class ReleaseRun:
         details: JsonObject = {"model": model, "min_class_size": least}
         self.recorded.open(self.settings.draws, self.policy.releases, self.fingerprint, details)
 
-    def prepare(self, entropy: SeedSequence) -> None:
+    def prepare(self) -> None:
         """Prepare what is random: the secret draws, the attacks, the edges that are left out."""
-        self.entropy = entropy
-        self.secret = default_rng(entropy)
+        self.secret = default_rng(self.entropy)
         self.attack_rng, self.inference_rng = as_generator(self.settings.rng).spawn(2)
         self.suite = AttackSuite(self.graph, self.attack_rng)
 
@@ -211,6 +219,9 @@ class ReleaseRun:
                     self.attack_rng,
                     min_size=self.settings.min_class_size,
                 )
+        placed = [(n, r.identity) for n, r in zip(networks, releases, strict=True)]
+        inference = feature_model.inference(self.graph, placed)
+        risk = replace(risk, attribute_inference=inference)
         return Attempt(model, releases, networks, utility, risk, features)
 
     def leave_out(
@@ -345,7 +356,7 @@ class ReleaseRun:
             cluster_for_release,
             degree_corrected=settings.model == "dcsbm",
             min_block_size=settings.min_class_size,
-            rng=settings.rng,
+            rng=self.clustering_seed,
             engine=engine,
             callback=callback,
         )
@@ -369,11 +380,11 @@ class ReleaseRun:
         )
 
 
-def number_of_blocks(settings: Anonymizer, graph: Graph) -> int:
+def number_of_blocks(settings: Anonymizer, graph: Graph, seed: int = 0) -> int:
     """Return the number of blocks for a graph: the given one, or the default."""
     if settings.n_blocks is not None:
         return settings.n_blocks
-    return default_n_blocks(graph, settings.min_class_size)
+    return default_n_blocks(graph, settings.min_class_size, seed)
 
 
 def _published_statistics(model: ReleaseModel) -> PublishedStatistics | None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from coterie.base.array_checks import ArrayError, check_array
-from coterie.base.errors import AssumptionWarning
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Iteration
 from coterie.data import Ratings
 from coterie.data.ratings import NodeRatings
@@ -111,6 +111,24 @@ class RatingPredictor(ABC):
         None if the model cannot predict users and items of whom nothing is known.
         """
         return None
+
+    def taste_variances(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """Return the variance of E(rating) given all that is unknown about user and item.
+
+        The rest of the variance of a rating is noise. Not a number if a model has no posterior.
+        """
+        return np.full(len(users), np.nan)
+
+    def quantiles(self, p: np.ndarray, share: float) -> np.ndarray:
+        """Return the rating below which this share of each distribution (pairs x values) is."""
+        reached = np.cumsum(p, axis=1) >= share - 1e-9
+        return np.asarray(self.values[np.where(reached.any(axis=1), reached.argmax(axis=1), -1)])
+
+    def drawn_locations(self, users: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return how high each item is placed for these users in one draw of the posterior."""
+        raise InputError(
+            'this model has no samples for `order="explore"`', remedy='fit with `model="best"`'
+        )
 
     @property
     def described_users(self) -> np.ndarray:

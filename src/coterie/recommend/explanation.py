@@ -237,21 +237,18 @@ class RankingExplanation(NamedTuple):
 
 def explain_ranking(state: FittedState, user: Any, item: Any, order: Order) -> RankingExplanation:
     """Explain the score of an item for a user of the model."""
-    if order is Order.RATING:
+    if order in (Order.RATING, Order.EXPLORE):
         raise InputError(
-            "a ranking by expected rating is explained by the rating", remedy="use explain"
+            "a ranking by rating is explained by the expected rating", remedy="use explain"
         )
     assert state.interactions is not None  # the Recommender fits it first
     u, v = int(state.users.numbers([user])[0]), int(state.items.numbers([item])[0])
-    if u < 0:
-        raise InputError(
-            f"user {user!r} is not in this model, so there is nothing to explain",
-            remedy="add the user's ratings with fold_in first",
-        )
-    if v < 0:
-        raise InputError(
-            f"item {item!r} is not in this model", remedy="add its ratings with fold_in first"
-        )
+    for kind, id_, number in (("user", user, u), ("item", item, v)):
+        if number < 0:
+            raise InputError(
+                f"{kind} {id_!r} is not in this model, so there is nothing to explain",
+                remedy="add its ratings with fold_in first",
+            )
     pairs = pairs_of_users(state, np.array([u]))
     scores = state.interactions.scores(pairs, order.target)[0]
     if np.array_equal(scores, state.interactions.popular(order.target)):

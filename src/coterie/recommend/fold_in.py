@@ -7,8 +7,7 @@ them again, and a copy of all ratings and samples would take longer than the pla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -205,37 +204,18 @@ def node_ratings(
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class NewcomerTable(RatingTable):
-    """The ratings of new users; counts of items include those of everybody else."""
-
-    others: RatingTable | None = None  # of the users that the model knows
-
-    @cached_property
-    def user_counts(self) -> np.ndarray:
-        """The number of ratings of each new user at each level."""
-        return self._counts(self.users, np.empty(0, np.int64), self.n_users)
-
-    @cached_property
-    def item_counts(self) -> np.ndarray:
-        """The number of ratings of each item at each level, of known and new users."""
-        added = self._counts(self.items, np.empty(0, np.int64), self.n_items)
-        return np.asarray(self._base.item_counts + added)
-
-    @cached_property
-    def everybody(self) -> np.ndarray:
-        """The distribution of all ratings, of known and new users."""
-        counts = self.item_counts.sum(axis=0) + 0.5
-        return np.asarray(counts / counts.sum())
-
-    @cached_property
-    def _user_prior_weight(self) -> float:
-        return prior_weight(np.vstack([self._base.user_counts, self.user_counts]))
-
-    @property
-    def _base(self) -> RatingTable:
-        assert self.others is not None
-        return self.others
+def _table_of_newcomers(own: RatingTable, base: RatingTable) -> RatingTable:
+    """Return the ratings of new users alone; counts of items include those of everybody else."""
+    of_items = base.item_counts + own.item_counts
+    everybody = of_items.sum(axis=0) + 0.5
+    table = replace(own, unrated=base.unrated)
+    vars(table).update(
+        user_counts=own.user_counts,
+        item_counts=of_items,
+        everybody=everybody / everybody.sum(),
+        _user_prior_weight=prior_weight(np.vstack([base.user_counts, own.user_counts])),
+    )
+    return table
 
 
 def newcomers_alone(state: FittedState, ratings: Ratings) -> FittedState:
@@ -254,16 +234,7 @@ def newcomers_alone(state: FittedState, ratings: Ratings) -> FittedState:
     base, likes = state.table, state.likes
     users, items = ratings.users.astype(np.int64), of_items[ratings.items]
     levels = levels_on_scale(state.predictor, ratings.ratings)
-    table = NewcomerTable(
-        users,
-        items,
-        levels,
-        ratings.n_users,
-        base.n_items,
-        base.n_levels,
-        base.unrated,
-        base,
-    )
+    own = RatingTable(users, items, levels, ratings.n_users, base.n_items, base.n_levels)
     given = [(items[users == user], levels[users == user]) for user in range(ratings.n_users)]
     all_items = np.concatenate([base.items, items]) if likes else items
     nodes = node_ratings(
@@ -272,6 +243,6 @@ def newcomers_alone(state: FittedState, ratings: Ratings) -> FittedState:
     return replace(
         state,
         predictor=state.predictor.only_users(nodes),
-        table=table,
+        table=_table_of_newcomers(own, base),
         users=IdLookup(ratings.user_ids),
     )

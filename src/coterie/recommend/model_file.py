@@ -23,9 +23,7 @@ from coterie.recommend.rating_table import RatingTable
 from coterie.recommend.recommender import Recommender
 from coterie.recommend.registry import MODELS, SavedModel
 
-# 4 added features and the interaction model, which is fitted from the ratings of older files; 5
-# has small arrays
-FORMAT = 5
+FORMAT = 5  # 4 added features, 5 small arrays; older interaction models are fitted from the ratings
 OLDEST_FORMAT = 2
 _KIND = array_file.FileKind(
     key="coterie",
@@ -145,7 +143,8 @@ def _state(
         fitted_ratings=fitted_ratings,
         placed_with=placed_with,
     )
-    if arrays := _part(tensors, "interactions."):
+    arrays = _part(tensors, "interactions.")
+    if arrays and header["format"] == FORMAT:
         return replace(state, interactions=FittedInteractions.from_arrays(arrays, len(items)))
     return state
 

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from coterie.base.errors import InputError
 from coterie.base.progress import Callback, silent
+from coterie.base.randomness import RandomState, as_generator
 from coterie.engine import Engine, LocalEngine
 from coterie.models.interaction.ranking_model import (
     FittedInteractions,
@@ -29,6 +30,7 @@ class Order(StrEnum):
     INTERACTION = "interaction"  # items that the user will probably interact with
     BOTH = "both"  # items that the user will probably interact with and like
     RATING = "rating"  # items with the highest expected rating
+    EXPLORE = "explore"  # items with the highest rating in one draw of the posterior
 
     @property
     def target(self) -> str:
@@ -143,6 +145,7 @@ class RankingOptions(NamedTuple):
     exclude_seen: bool = True  # leave out the items that the user has rated
     allowed: np.ndarray | None = None  # bool per item; None: all
     engine: str | Engine = "local"
+    rng: RandomState = 0  # of the draws of Order.EXPLORE
 
 
 def top_items(
@@ -160,12 +163,13 @@ def ranked_blocks(
     The number -1 stands for an unknown user. Equal scores are ranked by item number, so that a
     ranking is reproducible.
     """
-    order, exclude_seen, allowed, engine = options
+    order, exclude_seen, allowed, engine, rng = options
+    draws = as_generator(rng)
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
     table = state.table
     # An item with features but no ratings has an expected rating, but no interactions.
-    by_rating = order is Order.RATING
+    by_rating = order in (Order.RATING, Order.EXPLORE)
     shown = state.known_items if by_rating else table.rated_items
     if allowed is not None:
         shown = np.asarray(shown & allowed)
@@ -177,7 +181,12 @@ def ranked_blocks(
         if by_rating:
             scores = np.tile(state.item_means[candidates], (len(block), 1))
             if known.any():
-                scores[known] = state.predictor.scores(block[known], engine)[:, candidates]
+                found = (
+                    state.predictor.scores(block[known], engine)
+                    if order is Order.RATING
+                    else state.predictor.drawn_locations(block[known], draws)
+                )
+                scores[known] = found[:, candidates]
         else:
             scores = _interaction_scores(state, block, order)[:, candidates]
         best = []
@@ -186,7 +195,7 @@ def ranked_blocks(
                 own = table.items[table.rows_of_user(int(user))]
                 score[np.searchsorted(candidates, own[shown[own]])] = -np.inf
             best.append(_largest(score, n))
-        if by_rating:
+        if order is Order.RATING:
             ratings = [score[own] for score, own in zip(scores, best, strict=True)]
         else:
             chosen = [candidates[own] for own in best]

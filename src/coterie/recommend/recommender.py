@@ -12,7 +12,7 @@ import numpy as np
 
 from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.progress import Callback, silent
-from coterie.base.randomness import as_generator
+from coterie.base.randomness import RandomState, as_generator
 from coterie.data import Ratings
 from coterie.data.foreign import as_ratings
 from coterie.data.ids import IdLookup
@@ -35,7 +35,6 @@ from coterie.recommend.ranking import (
     compile_interactions,
     pairs_of_users,
     ranked_blocks,
-    top_items,
     with_interactions,
 )
 from coterie.recommend.rating_table import RatingTable
@@ -62,6 +61,16 @@ class Recommendation(NamedTuple):
     item: Any
     score: float
     rating: float
+
+
+class Intervals(NamedTuple):
+    """Intervals of ratings, and their standard deviation in two parts; one entry per pair."""
+
+    low: np.ndarray
+    high: np.ndarray
+    sd: np.ndarray
+    sd_taste: np.ndarray
+    sd_noise: np.ndarray
 
 
 class Recommender(Estimator):
@@ -448,6 +457,59 @@ class Recommender(Estimator):
         """
         return np.asarray(self.predict_proba(users, items, engine=engine) @ self.values_)
 
+    def predict_interval(
+        self, users: Any, items: Any = None, *, level: float = 0.8, engine: str | Engine = "local"
+    ) -> Intervals:
+        """Return an interval that contains the rating of each pair with a given probability.
+
+        The interval reaches from the quantile (1 - level) / 2 to (1 + level) / 2. On a scale with
+        few values its ends are values of the scale, so that it contains at least `level`.
+
+        Parameters
+        ----------
+        users : array-like of shape (n_pairs,) or (n_pairs, 2)
+            The ids of the users; or rows of (user, item), if `items` is not given.
+        items : array-like of shape (n_pairs,), optional
+            The ids of the items.
+        level : float, default=0.8
+            Probability of the interval, between 0 and 1.
+        engine : {"local"} or Engine, default="local"
+            Where the computation runs.
+
+        Returns
+        -------
+        Intervals
+            Arrays `low`, `high`, the standard deviation `sd` of the rating, and its parts:
+            `sd_taste` (what is not known about user and item; it shrinks with more ratings) and
+            `sd_noise` (what remains if everything about them were known). The parts are nan for
+            pairs with a user or an item without ratings, and for models other than "best".
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> ratings = ct.Ratings.from_arrays([1, 1, 2], [7, 8, 7], [5, 1, 5])
+        >>> rec = ct.Recommender(ct.MMSBM(n_groups=1)).fit(ratings)
+        >>> found = rec.predict_interval([2], [8], level=0.9)
+        >>> found.low, found.high
+        (array([1.]), array([5.]))
+        """
+        if not 0 < level < 1:
+            raise InputError(f"`level` must be between 0 and 1, not {level:g}")
+        predictor = self.predictor_
+        p = self.predict_proba(users, items, engine=engine)
+        variance = p @ self.values_**2 - (p @ self.values_) ** 2
+        u, v = self._pair_numbers(users, items)
+        known = np.logical_and(*self._has_ratings(u, v))
+        taste = np.full(len(p), np.nan)
+        taste[known] = predictor.taste_variances(u[known], v[known])
+        return Intervals(
+            predictor.quantiles(p, (1 - level) / 2),
+            predictor.quantiles(p, (1 + level) / 2),
+            np.sqrt(np.maximum(variance, 0)),
+            np.sqrt(np.minimum(taste, variance)),
+            np.sqrt(np.maximum(variance - taste, 0)),
+        )
+
     def unseen(self, users: Any, items: Any = None) -> np.ndarray:
         """Return which pairs have a user or an item without ratings.
 
@@ -476,6 +538,7 @@ class Recommender(Estimator):
         exclude: Any = None,
         exclude_seen: bool = True,
         engine: str | Engine = "local",
+        rng: RandomState = 0,
     ) -> Any:
         """Return the best items for one or more users.
 
@@ -486,10 +549,12 @@ class Recommender(Estimator):
             ``order="rating"`` those that are rated highest in general.
         n : int, default=10
             The maximum number of items per user.
-        order : {"both", "interaction", "rating"}, default="both"
+        order : {"both", "interaction", "rating", "explore"}, default="both"
             What comes first: items that the user will probably interact with and like, items that
-            the user will probably interact with, or items with the highest expected rating. For
-            likes, "both" and "interaction" are the same.
+            the user will probably interact with, items with the highest expected rating, or items
+            with the highest rating in one draw of the posterior of the model "best" (Thompson
+            sampling): items about which little is known come first now and then. For likes, "both"
+            and "interaction" are the same.
         candidates : array-like of ids, optional
             Recommend only these items. By default, every item with a rating. Unknown items are
             left out with a warning; if all are unknown, it is an error.
@@ -499,6 +564,8 @@ class Recommender(Estimator):
             Whether to leave out items that the user has rated.
         engine : {"local"} or Engine, default="local"
             Where expected ratings are computed.
+        rng : int, numpy.random.Generator or None, default=0
+            Seed of the draws of ``order="explore"``; None draws anew in each call.
 
         Returns
         -------
@@ -522,12 +589,11 @@ class Recommender(Estimator):
         []
         """
         options = RankingOptions(
-            as_order(order), exclude_seen, self._allowed(candidates, exclude), engine
+            as_order(order), exclude_seen, self._allowed(candidates, exclude), engine, rng
         )
-        state = self._ranked(options.order, engine)
         single = np.ndim(users) == 0
-        found = top_items(state, state.users.numbers([users] if single else users), n, options)
-        lists = [_recommendations(state, ranked) for ranked in found]
+        blocks = self._ranked_blocks([users] if single else users, n, options)
+        lists = [found for block in blocks for found in block]
         return lists[0] if single else lists
 
     def recommend_in_blocks(
@@ -540,6 +606,7 @@ class Recommender(Estimator):
         exclude: Any = None,
         exclude_seen: bool = True,
         engine: str | Engine = "local",
+        rng: RandomState = 0,
     ) -> Iterator[dict[Any, list[Recommendation]]]:
         """Yield the best items of many users, for one block of users after the other.
 
@@ -551,7 +618,7 @@ class Recommender(Estimator):
             The users. By default, all users of the model.
         n : int, default=10
             The maximum number of items per user.
-        order : {"both", "interaction", "rating"}, default="both"
+        order : {"both", "interaction", "rating", "explore"}, default="both"
             What comes first, as in `recommend`.
         candidates : array-like of ids, optional
             Recommend only these items.
@@ -561,6 +628,8 @@ class Recommender(Estimator):
             Whether to leave out items that the user has rated.
         engine : {"local"} or Engine, default="local"
             Where expected ratings are computed.
+        rng : int, numpy.random.Generator or None, default=0
+            Seed of the draws of ``order="explore"``; None draws anew in each call.
 
         Yields
         ------
@@ -577,19 +646,20 @@ class Recommender(Estimator):
         {1: [], 2: [8]}
         """
         options = RankingOptions(
-            as_order(order), exclude_seen, self._allowed(candidates, exclude), engine
+            as_order(order), exclude_seen, self._allowed(candidates, exclude), engine, rng
         )
-        state = self._ranked(options.order, engine)
-        ids = state.users.ids if users is None else np.asarray(users)
-        given = ids.tolist()
-        begin = 0
-        for block in ranked_blocks(state, state.users.numbers(ids), n, options):
-            names = given[begin : begin + len(block)]
-            begin += len(block)
-            yield {
-                user: _recommendations(state, ranked)
-                for user, ranked in zip(names, block, strict=True)
-            }
+        ids = self.users_.ids if users is None else np.asarray(users)
+        names = iter(ids.tolist())
+        for block in self._ranked_blocks(ids, n, options):
+            yield {next(names): found for found in block}
+
+    def _ranked_blocks(
+        self, users: Any, n: int, options: RankingOptions
+    ) -> Iterator[list[list[Recommendation]]]:
+        """Yield the lists of one block of users after the other."""
+        state = self._ranked(options.order, options.engine)
+        for block in ranked_blocks(state, state.users.numbers(users), n, options):
+            yield [_recommendations(state, ranked) for ranked in block]
 
     def fold_in(self, ratings: Any, y: Any = None) -> Self:
         """Add new users, new items, or new ratings of known users, without refitting.

@@ -112,25 +112,18 @@ def with_described_nodes(ratings: Ratings, options: dict[str, Any]) -> Ratings:
     users, items = (options.get(name) for name in FEATURE_OPTIONS)
     if users is None and items is None:
         return ratings
-    from coterie.data.node_table import NodeTable  # reads tables, which predictions do not need
+    # They read tables, which predictions do not need
+    from coterie.data.node_table import NodeTable
+    from coterie.models.additive.feature_encoding import no_common_ids
 
-    if isinstance(users, NodeTable):
-        _require_common(ratings.user_ids, users.ids, "user")
-        ratings = replace(ratings, user_ids=_with_ids(ratings.user_ids, users.ids))
-    if isinstance(items, NodeTable):
-        _require_common(ratings.item_ids, items.ids, "item")
-        ratings = replace(ratings, item_ids=_with_ids(ratings.item_ids, items.ids))
-    return ratings
-
-
-def _require_common(rated: np.ndarray, described: np.ndarray, kind: str) -> None:
-    """Raise InputError if no id of the ratings has features: nothing could be learned from them."""
-    if len(described) and not {str(x) for x in rated.tolist()} & set(map(str, described.tolist())):
-        raise InputError(
-            f"none of the {len(described):,} ids of the {kind} features is a {kind} of the ratings"
-            f" (features: {described[0]!r}; ratings: {rated[0]!r})",
-            remedy=f"use the same ids for {kind}s in both tables",
-        )
+    ids = {"user": ratings.user_ids, "item": ratings.item_ids}
+    for kind, table in (("user", users), ("item", items)):
+        if isinstance(table, NodeTable):
+            rated, described = ids[kind].tolist(), table.ids.tolist()
+            if described and not set(map(str, rated)) & set(map(str, described)):
+                raise no_common_ids(table.ids, ids[kind], kind)
+            ids[kind] = _with_ids(ids[kind], table.ids)
+    return replace(ratings, user_ids=ids["user"], item_ids=ids["item"])
 
 
 def _with_ids(known: np.ndarray, described: np.ndarray) -> np.ndarray:

@@ -58,7 +58,10 @@ def release(people: Graph, tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 def test_risk_json() -> None:
     risk = result_json(make_risk(named=0.03, excess=0.01))
-    assert set(risk) == {"class_size", "disclosed_edges", "edge_inference", "attacks"}
+    assert set(risk) == {
+        "class_size", "disclosed_edges", "edge_inference", "attacks", "attribute_inference",
+        "membership",
+    }  # fmt: skip
     assert set(risk["class_size"]) == {"mean", "worst", "classes", "smallest"}
     disclosed = risk["disclosed_edges"]
     assert set(disclosed) == {"shares", "above_limit", "densities", "known_degrees"}

@@ -32,7 +32,7 @@ _CLUSTERINGS = 6
 _LEAST_PEOPLE, _MOST_PEOPLE = 40, 100
 
 
-def default_n_blocks(graph: Graph, min_class_size: int = 10) -> int:
+def default_n_blocks(graph: Graph, min_class_size: int = 10, seed: int = 0) -> int:
     """Return the default number of blocks: one per 40 to 100 people, more people in denser graphs.
 
     A block has about five times as many people as a person has contacts, within these limits. The
@@ -50,7 +50,7 @@ def default_n_blocks(graph: Graph, min_class_size: int = 10) -> int:
     blocks = n_blocks_by_size(graph)
     if 0 < graph.n_edges <= _CLUSTERED_EDGES and not graph.directed:
         least, most = 2 * min_class_size, graph.n_nodes
-        found = communities_of_size(graph, least, most, np.random.default_rng(0))
+        found = communities_of_size(graph, least, most, np.random.default_rng(seed))
         blocks = max(blocks, int(found.max()) + 1)
     return blocks
 

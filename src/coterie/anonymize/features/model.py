@@ -15,6 +15,7 @@ from coterie.anonymize.features.full_knowledge_attack import attack_with_full_kn
 from coterie.anonymize.features.network import Network, sides_of_nodes
 from coterie.anonymize.features.sensitive_columns import SensitiveRisk, sensitive_risk
 from coterie.anonymize.features.weights import WeightModel
+from coterie.anonymize.risk.attribute_inference import AttributeInference, attribute_inference
 from coterie.data import Graph
 
 
@@ -64,6 +65,32 @@ class FeatureModel:
         elif self.weights is not None:
             graph = self.weights.draw(skeleton, rng)
         return Network(graph, table, codes)
+
+    def inference(
+        self, skeleton: Graph, networks: list[tuple[Network, np.ndarray]]
+    ) -> list[AttributeInference]:
+        """Return what the classes of the published networks say about every column, at worst."""
+        model = self.attributes
+        if model is None:
+            return []
+        return [
+            max(
+                (
+                    attribute_inference(
+                        coding.name,
+                        skeleton,
+                        model.classes,
+                        model.coded.codes[:, column],
+                        network.codes[identity, column],
+                        coding.n_codes,
+                    )
+                    for network, identity in networks
+                    if network.codes is not None
+                ),
+                key=lambda found: found.bound,
+            )
+            for column, coding in enumerate(model.coded.columns)
+        ]
 
     def sensitive_risks(self, networks: list[tuple[Network, np.ndarray]]) -> list[SensitiveRisk]:
         """Return what the classes of the published networks say about sensitive columns.

@@ -13,6 +13,7 @@ from coterie.anonymize.attacks.suite import AttackSuite
 from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.figures import NOT_IN_JSON, Private
 from coterie.anonymize.published_graph import PublishedGraph
+from coterie.anonymize.risk.attribute_inference import AttributeInference
 from coterie.anonymize.risk.disclosure import (
     CellDisclosure,
     ClassRisk,
@@ -22,6 +23,8 @@ from coterie.anonymize.risk.disclosure import (
 from coterie.anonymize.risk.left_out_edges import EdgeInference, LeftOutEdges
 from coterie.base.progress import Callback, silent
 from coterie.engine import Engine
+
+WORST_CASE_AUC = 0.86  # docs/explanation/privacy-details.md, "The worst case"
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +64,22 @@ class AttackRisk(Private):
         ]
 
 
+@dataclass(frozen=True)
+class Membership:
+    """Whether somebody who knows everything but one edge can tell that it is in the data.
+
+    It is not measured for each release: this would take hundreds of them.
+    """
+
+    worst_case_auc: float = WORST_CASE_AUC  # 1/2: guessing; 1: always right
+    measured_by: str = "benchmarks/membership.py"
+    statement: str = (
+        "Somebody who knows every connection but one can tell from a release whether it is in the "
+        f"data: in the worst case that was measured, with an AUC of {WORST_CASE_AUC:.2f}. Only a "
+        "differentially private sketch bounds this."
+    )
+
+
 @dataclass(frozen=True, repr=False)
 class Risk(Private):
     """The risk of a release: what attackers can find out from it.
@@ -75,12 +94,18 @@ class Risk(Private):
         A3: the advantage of fitted over held-out edges; None if it was not measured.
     attacks : AttackRisk
         A4: the people whom attacks identify, next to controls.
+    attribute_inference : list of AttributeInference
+        How often each released column is guessed right from the class, next to people left out.
+    membership : Membership or None
+        Whether somebody can tell that one edge is in the data, in the worst case.
     """
 
     class_size: ClassRisk
     disclosed_edges: CellDisclosure
     edge_inference: EdgeInference | None
     attacks: AttackRisk
+    attribute_inference: list[AttributeInference] = field(default_factory=list)
+    membership: Membership | None = None
 
     if not TYPE_CHECKING:
 
@@ -135,6 +160,7 @@ def assess_risk(
         ),
         None if left_out is None else left_out.inference,
         attack_risk(model, releases, suite, controls, engine, callback),
+        membership=Membership(),
     )
 
 

@@ -122,7 +122,7 @@ def recommendations(context: Answering, request: messages.RecommendRequest) -> J
     """Recommend items to a user, to several users, or to somebody with the given ratings."""
     recommender, engine = context.model.recommender, context.engine
     # Without `order`, the library decides.
-    order = {} if request.order is None else {"order": request.order}
+    order: dict[str, Any] = {} if request.order is None else {"order": request.order}
     who = _somebody(recommender, request.user, request.ratings)
     users = [who.user] if request.users is None else request.users
     found = who.recommender.recommend(

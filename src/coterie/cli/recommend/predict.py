@@ -21,12 +21,15 @@ def run(
     model: str,
     pairs: str,
     out: Path | None = None,
+    interval: float | None = None,
 ) -> JsonObject:
     """Predict the rating of each pair in a table.
 
     The output has one row per pair, in order: user, item, rating, p_<value> …, unseen. The column
     p_<value> is the probability of that rating. unseen is True if the user or the item has no
     ratings; such rows are predicted from the other ratings of the item, of the user, or of all.
+    --interval 0.8 adds low and high, between which the rating is with a probability of 0.8, its
+    standard deviation sd, and the parts of it: sd_taste (what is not known yet) and sd_noise.
 
     Example: coterie recommend predict films.model pairs.csv --out predictions.csv
     """
@@ -49,6 +52,11 @@ def run(
     columns: TableColumns = {"user": users, "item": items, "rating": p @ recommender.values_}
     columns |= {f"p_{value:.6g}": p[:, r] for r, value in enumerate(recommender.values_)}
     columns["unseen"] = unseen
+    found = {}
+    if interval is not None:
+        intervals = recommender.predict_interval(users, items, level=interval)._asdict()
+        columns |= intervals
+        found = {name: intervals[name].tolist() for name in ("low", "high", "sd")}
     if out is not None or not session.json:
         write_table("-" if out is None else out, columns)
     if unseen.any():
@@ -58,4 +66,4 @@ def run(
         )
     if out is not None:
         session.summary = f"{len(p):,} rows in {out}, {int(unseen.sum()):,} of them unseen"
-    return {"rows": len(p), "unseen": int(unseen.sum())}
+    return {"rows": len(p), "unseen": int(unseen.sum()), **found}

@@ -30,9 +30,10 @@ class RankingArguments(TypedDict):
     candidates: list[Any] | None  # None: all items
     exclude: list[str] | None
     exclude_seen: bool
+    rng: int
 
 
-@command(unused=("seed",), reads=TEXT, answers=True)
+@command(reads=TEXT, answers=True)
 def run(
     session: Session,
     model: str,
@@ -75,6 +76,7 @@ def run(
         "candidates": None,
         "exclude": None,
         "exclude_seen": not rated,
+        "rng": session.seed,  # of the draws of --order explore
     }
     if candidates or exclude or items or where:
         from coterie.cli.recommend.item_lists import allowed_items, items_to_exclude

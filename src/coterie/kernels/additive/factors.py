@@ -132,6 +132,14 @@ def solve_upper(U, b):
         b[i] = total / row[i]
 
 
+@njit(nogil=True, cache=True)
+def solve(A, b):
+    """Replace b by A^-1 b; A is positive definite, and its upper half is overwritten. OUT A, b."""
+    cholesky(A)
+    solve_lower(A, b)
+    solve_upper(A, b)
+
+
 @njit(nogil=True, cache=True, fastmath=True)
 def _decompose(A):
     """Replace the upper triangles of a batch, K x K x lanes, by Cholesky factors U, U' U = A.

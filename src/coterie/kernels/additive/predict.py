@@ -20,6 +20,9 @@ from coterie.kernels.additive.factors import solve_lower, solve_upper
 from coterie.kernels.additive.fold_in import posterior_root
 from coterie.kernels.numba.compile import njit
 
+# Gauss-Hermite quadrature: the mean of a function of a standard normal number
+_PLACES = np.array([-2.8569700, -1.3556262, 0.0, 1.3556262, 2.8569700])
+_WEIGHTS = np.array([0.01125741, 0.22207592, 0.53333333, 0.22207592, 0.01125741])
 _LEAST = 1e-9  # lower bound of a probability, so that its logarithm is finite
 _MAX_USERS = 2000  # users that similarities between items are averaged over
 
@@ -184,6 +187,22 @@ def _location(samples, t, u, v):
     for k in range(samples.user_factors.shape[2]):
         product += samples.user_factors[t, u, k] * samples.item_factors[t, v, k]
     return f, product
+
+
+@njit(nogil=True, cache=True)
+def squared_expectations(samples, values, users, items):
+    """Return the mean of E(r | f)^2 for each pair, over all that is unknown about f."""
+    T, out = len(samples.cuts), np.zeros(len(users))
+    for p in range(len(users)):
+        u, v = users[p], items[p]
+        for t in range(T):
+            f, product = _location(samples, t, u, v)
+            spread = math.sqrt(samples.user_spreads[t, u] + samples.item_spreads[t, v])
+            cuts = samples.cuts[t, samples.styles[t, u]]
+            for k in range(len(_PLACES)):
+                mean = _expected(cuts, values, f + product + spread * _PLACES[k], 1.0)
+                out[p] += _WEIGHTS[k] * mean * mean / T
+    return out
 
 
 @njit(nogil=True, cache=True)

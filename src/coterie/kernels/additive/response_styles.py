@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from coterie.kernels.additive.distributions import cdf, density, gamma
-from coterie.kernels.additive.factors import cholesky, solve_lower, solve_upper
+from coterie.kernels.additive.factors import solve
 from coterie.kernels.additive.sweep import draw_category
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.copies import copy_into
@@ -133,7 +133,7 @@ def move_cuts(edges, level, z, x, style, shrinkage, cuts):
         add_derivatives(count[s], cuts[s], slope, bend)
     for r in range(n):
         bend[r, r] += _RIDGE
-    _solve(bend, slope)
+    solve(bend, slope)
     _move_together(count, slope, cuts)
     if S == 1:
         return
@@ -189,14 +189,6 @@ def add_derivatives(count, cuts, slope, bend):
             if 0 < r < R - 1:
                 bend[r - 1, r] -= n * low * high
                 bend[r, r - 1] -= n * low * high
-
-
-@njit(nogil=True, cache=True)
-def _solve(A, b):
-    """Replace b by A^-1 b; A is positive definite and is overwritten. OUT A, b."""
-    cholesky(A)
-    solve_lower(A, b)
-    solve_upper(A, b)
 
 
 @njit(nogil=True, cache=True)
@@ -261,7 +253,7 @@ def _move_style(count, mean, basis, shrinkage, cuts):
     A = basis @ bend @ basis.T
     for d in range(len(own)):
         A[d, d] += shrinkage
-    _solve(A, step)
+    solve(A, step)
     before = log_likelihood(count, start) - 0.5 * shrinkage * (own * own).sum()
     cuts[1:R] = start[1:R]
     for _ in range(_HALVINGS):

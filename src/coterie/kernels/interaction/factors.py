@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from coterie.kernels.additive.factors import solve
 from coterie.kernels.numba.compile import njit
 from coterie.kernels.numba.copies import copy_into
 
@@ -32,38 +33,15 @@ def solve_rows(begins, observed, Y, G, penalties, begin, end):
             continue
         for a in range(f):
             x[a] = 0.0
-            for b in range(a + 1):
+            for b in range(a, f):
                 A[a, b] = G[a, b]
             A[a, a] += penalties[u]
         for e in range(begins[u], begins[u + 1]):
             y = Y[observed[e]]
             for a in range(f):
                 x[a] += y[a]
-                for b in range(a + 1):
+                for b in range(a, f):
                     A[a, b] += y[a] * y[b]
-        _cholesky_solve(A, x)
+        solve(A, x)
         copy_into(out[u - begin], x)
     return out
-
-
-@njit(nogil=True, cache=True)
-def _cholesky_solve(A, x):
-    """Solve A x = x in place; A is symmetric, positive definite and given by its lower half."""
-    f = len(x)
-    for a in range(f):
-        for b in range(a + 1):
-            total = A[a, b]
-            for c in range(b):
-                total -= A[a, c] * A[b, c]
-            if a == b:
-                A[a, a] = np.sqrt(total)
-            else:
-                A[a, b] = total / A[b, b]
-    for a in range(f):
-        for c in range(a):
-            x[a] -= A[a, c] * x[c]
-        x[a] /= A[a, a]
-    for a in range(f - 1, -1, -1):
-        for c in range(a + 1, f):
-            x[a] -= A[c, a] * x[c]
-        x[a] /= A[a, a]

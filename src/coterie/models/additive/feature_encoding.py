@@ -57,13 +57,7 @@ class FeatureEncoding:
         rows = IdLookup(table.ids).numbers(ids)
         rows = rows[rows >= 0]
         if not len(rows):
-            raise InputError(
-                f"none of the {len(table):,} ids of the {kind} features is a {kind} of the ratings"
-                f" (features: {table.ids[0]!r}; ratings: {ids[0]!r})"
-                if len(table)
-                else f"the table of {kind} features is empty",
-                remedy=f"use the same ids for {kind}s in both tables",
-            )
+            raise no_common_ids(table.ids, ids, kind)
         if len(rows) < len(ids):
             warnings.warn(
                 f"{len(ids) - len(rows):,} of {len(ids):,} {kind}s have no row of features; they "
@@ -108,6 +102,17 @@ class FeatureEncoding:
                 sets[column.name] = [_split(cell) for cell in own.tolist()]
             out[known, place] = [column.category in cell for cell in sets[column.name]]
         return out
+
+
+def no_common_ids(described: np.ndarray, rated: np.ndarray, kind: str) -> InputError:
+    """Return the error of features whose ids are not those of the ratings."""
+    return InputError(
+        f"none of the {len(described):,} ids of the {kind} features is a {kind} of the ratings"
+        f" (features: {described[0]!r}; ratings: {rated[0]!r})"
+        if len(described)
+        else f"the table of {kind} features is empty",
+        remedy=f"use the same ids for {kind}s in both tables",
+    )
 
 
 def _scaled(values: np.ndarray, column: FeatureColumn) -> np.ndarray:

@@ -17,6 +17,7 @@ from coterie.kernels.additive.predict import (
     _factor_covariance,
     explanations,
     influences,
+    squared_expectations,
 )
 from coterie.models.additive.predict import (
     only_users,
@@ -125,6 +126,32 @@ class AdditivePredictor(RatingPredictor):
                 u, v = np.maximum(users[rows], 0), np.maximum(items[rows], 0)
                 p[rows] = pair_distributions(samples, u, v, engine)
         return p
+
+    def taste_variances(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
+        u, v = np.asarray(users, np.int64), np.asarray(items, np.int64)
+        mean = self.distributions(u, v, "local") @ self.values
+        squares = squared_expectations(self.samples, self.values, u, v)
+        return np.asarray(np.maximum(squares - mean**2, 0.0))
+
+    def quantiles(self, p: np.ndarray, share: float) -> np.ndarray:
+        """Return quantiles; those of grouped ratings lie inside the groups."""
+        if not self.scale.is_grouped:
+            return super().quantiles(p, share)
+        low, high = self.scale.limits
+        ends = np.concatenate([[low], self.scale.bounds, [high]])
+        below = np.hstack([np.zeros((len(p), 1)), np.cumsum(p, axis=1)])
+        return np.array([np.interp(share * row[-1], row, ends) for row in below])
+
+    def drawn_locations(self, users: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        s, out = self.samples, np.empty((len(users), self.n_items))
+        for place, u in enumerate(users):
+            t = int(rng.integers(len(s.cuts)))
+            f = s.user_offsets[t, u] + s.item_offsets[t] + s.item_factors[t] @ s.user_factors[t, u]
+            for partition, effect in enumerate(s.effects[t]):
+                f += effect[s.user_labels[t, u, partition], s.item_labels[t, :, partition]]
+            spread = np.sqrt(s.user_spreads[t, u] + s.item_spreads[t])
+            out[place] = f + spread * rng.normal(size=len(f))
+        return out
 
     def with_users(self, nodes: list[NodeRatings]) -> Self:
         return self._with_nodes(Side.USER, nodes, in_place=False)

@@ -56,10 +56,15 @@ class RatingScale(NamedTuple):
         return cls(means, (values[inner - 1] + values[inner]) / 2)
 
     @property
+    def is_grouped(self) -> bool:
+        """Whether a level stands for a group of ratings."""
+        return not np.array_equal(self.bounds, (self.values[1:] + self.values[:-1]) / 2)
+
+    @property
     def limits(self) -> tuple[float, float]:
         """The lowest and the highest rating; of grouped ratings, one group more on both sides."""
-        values, bounds = self.values, self.bounds
-        if np.array_equal(bounds, (values[1:] + values[:-1]) / 2):
+        values = self.values
+        if not self.is_grouped:
             return float(values[0]), float(values[-1])
         return float(2 * values[0] - values[1]), float(2 * values[-1] - values[-2])
 

@@ -103,10 +103,7 @@ class Factors:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
         """Build from what `to_arrays` returned; a wrong type, shape or range is an ArrayError."""
-        found = arrays.get("items")
-        if found is not None and found.dtype == np.float64:  # up to format 4
-            found = found.astype(np.float32)
-        items = check_array("factors", found, np.float32, (n_items, None))
+        items = check_array("factors", arrays.get("items"), np.float32, (n_items, None))
         rank = items.shape[1]
         gram = check_array("gram", arrays.get("gram"), np.float64, (rank, rank))
         settings = check_array("settings", arrays.get("settings"), np.float64, (2,))

@@ -28,7 +28,6 @@ from coterie.base.lazy_modules import scipy_lapack as lapack
 
 MAX_SIDE = 8000  # of the matrix that is inverted: 256 MB as float32
 _PER_PAIR, _MIN_KEPT = 2, 200_000  # coefficients that are kept
-_MAX_OLDER = 2_000_000  # coefficients that are kept of an older file
 _ROWS = 256  # of P, computed at once
 _GRAM_COLUMNS = 1024  # computed at once
 
@@ -54,14 +53,7 @@ class ItemRegression:
         X = csr_array(active[:, items], dtype=np.float32)
         inverse = _inverse_of_positive(_lower_gram(csr_array(X.T) if by_users else X), penalty)
         blocks = _rows_of_p(X, inverse, penalty) if by_users else _cut(inverse)
-        return cls._of_rows(blocks, items, n_items, _PER_PAIR * pairs.nnz)
-
-    @classmethod
-    def _of_rows(
-        cls, blocks: Iterator[np.ndarray], items: np.ndarray, n_items: int, kept: int
-    ) -> Self:
-        """Build from the rows of P, whose rows and columns are these items."""
-        largest = _Largest(max(kept, _MIN_KEPT))
+        largest = _Largest(max(_PER_PAIR * pairs.nnz, _MIN_KEPT))
         diagonal = np.zeros(n_items, np.float32)
         begin = 0
         for block in blocks:  # row j of P has the coefficients of item j
@@ -128,8 +120,6 @@ class ItemRegression:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
         """Build from what `to_arrays` returned; raise ArrayError if an array is not valid."""
-        if "inverse" in arrays:
-            return cls._from_format_4(arrays, n_items)
         diagonal = check_array("diagonal", arrays.get("diagonal"), np.float32, (n_items,), low=0)
         values = check_array("values", arrays.get("values"), np.float16, (None,))
         begins = check_array("rows", arrays.get("begins"), np.int64, (n_items + 1,), low=0)
@@ -140,32 +130,6 @@ class ItemRegression:
             raise ArrayError("rows: they do not follow each other")
         table = (values.astype(np.float32), items.astype(np.int64), begins)
         return cls(csr_array(table, shape=(n_items, n_items)), diagonal)
-
-    @classmethod
-    def _from_format_4(cls, arrays: dict[str, np.ndarray], n_items: int) -> Self:
-        """Build from the arrays of older files: the inverse matrix, and dense added columns."""
-        items = check_array("items", arrays.get("items"), np.int64, (None,), low=0)
-        size = len(items)
-        added = check_array("added items", arrays.get("added"), np.float32, (size, None))
-        known = n_items - added.shape[1]
-        if size > known or (np.diff(items) <= 0).any() or (size and items[-1] >= known):
-            raise ArrayError("items: not in rising order, or too many")
-        penalty = check_array("penalty", arrays.get("penalty"), np.float64, (1,), low=1e-12)
-        side, X = size, None
-        if "row_begins" in arrays:
-            own = check_array("rows", arrays.get("row_items"), np.int64, (None,), low=0, below=size)
-            begins = check_array("rows", arrays["row_begins"], np.int64, (None,), low=0)
-            side = len(begins) - 1
-            if side < 0 or begins[0] or begins[-1] != len(own) or (np.diff(begins) < 0).any():
-                raise ArrayError("rows: they do not follow each other")
-            X = csr_array((np.ones(len(own), np.float32), own, begins), shape=(side, size))
-        inverse = check_array("inverse", arrays["inverse"], np.float32, (side, side))
-        blocks = _cut(inverse) if X is None else _rows_of_p(X, inverse, float(penalty[0]))
-        made = cls._of_rows(blocks, items, n_items, _MAX_OLDER)
-        columns = np.zeros((n_items, n_items - known), np.float32)
-        columns[items] = _half(added)
-        table = hstack([made.coefficients[:, :known], csr_array(columns)])
-        return cls(csr_array(table), made.diagonal)
 
 
 def _half(values: np.ndarray) -> np.ndarray:

@@ -70,14 +70,6 @@ def log_sums(shares: np.ndarray) -> np.ndarray:
     return sums
 
 
-class StoppingRule(NamedTuple):
-    """The conditions under which a run stops."""
-
-    max_iter: int
-    tol: float
-    patience: int
-
-
 @dataclass
 class EMTrace:
     """A run in progress: everything needed to continue it with the same numbers."""
@@ -129,7 +121,8 @@ class SoftRun(NamedTuple):
 def run_em(
     problem: Problem,
     trace: EMTrace,
-    rule: StoppingRule,
+    max_iter: int,
+    converged: Callable[[EMTrace], bool],
     callback: Callback,
     *,
     held_out: Callable[[SoftState], float] | None = None,
@@ -143,13 +136,12 @@ def run_em(
     """
     try:
         clock = time.perf_counter() - trace.seconds
-        while trace.iteration < rule.max_iter and not trace.converged:
+        while trace.iteration < max_iter and not trace.converged:
             _iterate(problem, trace, held_out, clock)
-            window = rule.patience if held_out else WINDOW
-            trace.converged = has_converged(trace.scores, rule.tol, window)
+            trace.converged = converged(trace)
             if after_iteration is not None:
                 after_iteration(trace)
-            callback(_progress(trace, rule.max_iter))
+            callback(_progress(trace, max_iter))
         interrupted = False
     except KeyboardInterrupt:
         interrupted = True

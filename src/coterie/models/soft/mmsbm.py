@@ -41,7 +41,6 @@ from coterie.models.soft.em import (
     EMTrace,
     SoftFitState,
     SoftRun,
-    StoppingRule,
     UnfinishedSoftRun,
     has_converged,
     run_em,
@@ -343,9 +342,8 @@ class MMSBM(RatingModel):
         else:
             with file.errors():
                 fit.check(self.n_init, *self._result_sizes(data))
-            window = self.patience if self._validates(data) else WINDOW
             fit.continue_last(
-                self.max_iter, lambda run: has_converged(run.scores, self.tol, window)
+                self.max_iter, lambda run: self._has_converged(run, self._validates(data))
             )
         training_data, held_out = self._hold_out(data, fit.held_out_seed)
         self.interrupted_ = False
@@ -413,9 +411,10 @@ class MMSBM(RatingModel):
         """Return whether some of the ratings are held out."""
         return bool(self.validation) and isinstance(data, Ratings)
 
-    @property
-    def _stopping_rule(self) -> StoppingRule:
-        return StoppingRule(self.max_iter, self.tol, self.patience)
+    def _has_converged(self, run: EMTrace, validated: bool) -> bool:
+        """Return whether a run no longer improves; a held-out entropy has a window of its own."""
+        window = self.patience if validated else WINDOW
+        return has_converged(run.scores, self.tol, window)
 
     def _result_sizes(self, data: Data) -> tuple[tuple[int, int], tuple[int, int], int]:
         """Return the sizes of a result: nodes and groups of both sides, and levels."""
@@ -517,17 +516,18 @@ class MMSBM(RatingModel):
             if file.due(trace.iteration):
                 save(trace)
 
+        validated = held_out is not None
         interrupted = run_em(
             setup.problem,
             trace,
-            self._stopping_rule,
+            self.max_iter,
+            lambda run: self._has_converged(run, validated),
             callback,
             held_out=held_out,
             after_iteration=save_if_due,
         )
         if interrupted:  # saved as unfinished, so that a resumed fit continues this run
             save(trace)
-        validated = held_out is not None
         ended = SoftRun.of(trace, setup.problem, len(setup.values), validated=validated)
         fit.finished.append(ended)
         if not interrupted and file.path is not None:
