@@ -514,10 +514,6 @@ CATALOGUE = {
     "ratings@recommend evaluate": argument(
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
-    "ratings_log": writes(
-        "File for the ratings that clients send to /ratings (default: MODEL.ratings). It is read "
-        "when the server starts and when the model is replaced."
-    ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
     "report": writes(
         "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "

@@ -29,12 +29,11 @@ def run(
     allow_origin: list[str] | None = None,
     token_file: Path | None = None,
     log: str = "none",
-    ratings_log: Path | None = None,
     answer_memory: int = 32,
 ) -> JsonObject:
     """Answer HTTP requests with a saved recommender.
 
-    Routes: /predict, /recommend, /explain, /similar, /ratings, /health, /livez, /readyz, /metrics
+    Routes: /predict, /recommend, /explain, /similar, /health, /livez, /readyz, /metrics
     and /openapi.json. If the model file is replaced, the new model answers from then on. Ctrl-C or
     SIGTERM stops the server after the requests in progress.
 
@@ -45,7 +44,6 @@ def run(
     require_app_extra()
     one_blas_thread()
     from coterie.app.api.application import make_api
-    from coterie.app.api.rating_log import RatingLog
     from coterie.app.guard import AllowedHosts, is_loopback
     from coterie.app.server import address, listening_socket
     from coterie.app.server import run as serve
@@ -64,7 +62,6 @@ def run(
         origins=allow_origin or (),
         threads=session.threads,
         answer_memory=answer_memory << 20,
-        log=RatingLog(Path(f"{model}.ratings") if ratings_log is None else ratings_log),
         logged=_log_request if log == "json" else None,
     )
     # What a request leaves to the library is said in its answer, not in the terminal.

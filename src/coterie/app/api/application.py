@@ -21,7 +21,6 @@ from coterie.app.api.documentation import documentation_page, openapi_document
 from coterie.app.api.endpoint import MAX_BYTES, AnswerCache, Endpoint
 from coterie.app.api.metrics import Metrics
 from coterie.app.api.model_file import ModelFile, ReloadThread
-from coterie.app.api.rating_log import RatingLog
 from coterie.app.api.routes import ROUTES, Route
 from coterie.app.guard import AllowedHosts, Finished, Guard
 from coterie.app.page import static_text, stylesheet
@@ -41,7 +40,6 @@ def make_api(
     threads: int | None = None,
     answer_memory: int = MAX_BYTES,
     reload_seconds: float = 0.5,
-    log: RatingLog | None = None,
     logged: Callable[[JsonObject], None] | None = None,
 ) -> Guard:
     """Load a model and return the application that answers for it.
@@ -62,9 +60,7 @@ def make_api(
     answer_memory : int
         Bytes for answers that are remembered; 0 computes every answer.
     reload_seconds : float, default=0.5
-        How often to look for a replaced model file and for new ratings.
-    log : RatingLog, optional
-        The file for the ratings that clients send.
+        How often to look for a replaced model file.
     logged : callable, optional
         Called with an entry of the access log after each request.
 
@@ -75,7 +71,7 @@ def make_api(
     """
     # Each request is computed on one thread; several requests run at the same time.
     engine = LocalEngine(1)
-    model_file = ModelFile(path, engine, log)
+    model_file = ModelFile(path, engine)
     metrics = Metrics([route.path for route in ROUTES])
     cache = AnswerCache(answer_memory)
     pool = ThreadPoolExecutor(threads or LocalEngine().threads, "request")

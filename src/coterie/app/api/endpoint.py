@@ -89,7 +89,7 @@ class Endpoint:
             raise ProblemError(415, "send the JSON document without Content-Encoding")
         body = await request.body()
         model = self.model_file.current
-        content = self.cache.get(model.number, self._key(body)) if self.route.repeatable else None
+        content = self.cache.get(model.number, self._key(body))
         if content is not None:
             self.metrics.add("cache_hits_total")
         else:
@@ -112,14 +112,13 @@ class Endpoint:
 
     def _compute(self, model: LoadedModel, asked: BaseModel, body: bytes) -> bytes:
         """Compute an answer, and remember it if the request is short."""
-        context = Answering(model, self.engine, self.model_file.log, self.metrics)
         try:
-            answer = json.dumps(self.route.answer(context, asked)).encode()
+            answer = json.dumps(self.route.answer(Answering(model, self.engine), asked)).encode()
         except UnknownIdError as error:
             raise ProblemError(404, str(error)) from None
         except InputError as error:
             raise ProblemError(422, str(error)) from None
-        if len(body) <= _LONGEST_REMEMBERED and self.route.repeatable:
+        if len(body) <= _LONGEST_REMEMBERED:
             self.cache.put(model.number, self._key(body), answer)
         return answer
 

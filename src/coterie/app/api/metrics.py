@@ -16,7 +16,6 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _TOTALS = {  # kind, and what it says
     "in_flight": ("gauge", "Requests that are being answered."),
     "cache_hits_total": ("counter", "Requests answered from memory."),
-    "ratings_received_total": ("counter", "Ratings written to the log."),
 }
 
 
@@ -61,7 +60,6 @@ class Metrics:
             ("model_items", "gauge", "Items of the model.", len(current.recommender.items_)),
             ("model_reloads_total", "counter", "Replaced models.", model_file.reloads),
             ("model_reload_failures_total", "counter", "Unreadable files.", model_file.failures),
-            ("model_ratings_applied", "gauge", "Ratings of the log.", current.applied),
             ("model_loaded_timestamp_seconds", "gauge", "When.", current.loaded.timestamp()),
             ("model_info", "gauge", "The model that answers.", {model: 1}),
             ("build_info", "gauge", "The version.", {f'{{version="{__version__}"}}': 1}),

@@ -7,14 +7,13 @@ import hashlib
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coterie.app.api.rating_log import RatingLog, known_ids, with_new_ratings
 from coterie.base.errors import CoterieError
 from coterie.data import Ratings
 from coterie.engine import LocalEngine
@@ -32,7 +31,6 @@ class LoadedModel:
     loaded: datetime
     number: int = 1  # of the models that this server has loaded
     digest: str = ""  # SHA-256 of the file
-    applied: int = 0  # ratings of the log that were added
 
     @property
     def name(self) -> str:
@@ -41,8 +39,8 @@ class LoadedModel:
 
     @property
     def version(self) -> str:
-        """What every answer names: the file by its hash, and how many ratings were added."""
-        return self.digest[:16] + (f"+{self.applied}" if self.applied else "")
+        """What every answer names: the beginning of the hash of the file."""
+        return self.digest[:16]
 
 
 class ModelFile:
@@ -57,13 +55,9 @@ class ModelFile:
         The model file. It is read at once.
     engine : LocalEngine
         Where predictions run.
-    log : RatingLog, optional
-        New ratings, which are added to the model of the file.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], engine: LocalEngine, log: RatingLog | None = None
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], engine: LocalEngine) -> None:
         self.path = Path(path)
         self.engine = engine
         self.reloads = 0
@@ -71,12 +65,9 @@ class ModelFile:
         self.problem: str | None = None
         self._lock = threading.Lock()
         self._loads = 0
-        self.log = log
         self.closing = False  # the server is about to end
         self._seen = _signature(self.path)
-        self.current = self._base = self._load()
-        self._log_seen: object = None
-        self.add_new_ratings()
+        self.current = self._load()
 
     def reload_if_replaced(self) -> bool:
         """Load the file again if it was replaced; return whether a new model answers now."""
@@ -93,29 +84,9 @@ class ModelFile:
                     self.failures += 1
                 return False
             self._seen = signature
-            self._base, self._log_seen = loaded, None
+            self.current = loaded
             self.reloads += 1
             self.problem = None
-        if not self.add_new_ratings():  # there are none
-            self.current = self._base
-        return True
-
-    def add_new_ratings(self) -> bool:
-        """Add the ratings of the log, if it has changed; return whether a new model answers."""
-        with self._lock:
-            signature = None if self.log is None else _signature(self.log.path)
-            if self.log is None or signature is None or signature == self._log_seen:
-                return False
-            rows = self.log.read()
-            base = self._base
-            try:
-                made = with_new_ratings(base.recommender, rows) if rows else base.recommender
-            except (CoterieError, MemoryError) as error:
-                self._log_seen, self.problem = signature, f"{self.log.path}: {error}"
-                return False
-            self._log_seen = signature
-            self._loads += 1
-            self.current = replace(base, recommender=made, number=self._loads, applied=len(rows))
             return True
 
     def _load(self) -> LoadedModel:
@@ -161,6 +132,13 @@ def newcomer_ratings(
     return Ratings.from_arrays([who] * len(same), same, ratings)
 
 
+def known_ids(lookup: Any, ids: Sequence[Any]) -> list[Any]:
+    """Return ids as the model has them, so that 7 and "7" are one; unknown ids as they are."""
+    numbers = lookup.numbers(ids)
+    own = lookup.ids[numbers.clip(0)].tolist() if len(lookup.ids) else list(ids)
+    return [same if n >= 0 else given for same, n, given in zip(own, numbers, ids, strict=True)]
+
+
 def _new_user_id(recommender: Recommender) -> Any:
     """Return an id that no user of the model has."""
     ids = recommender.users_.ids
@@ -173,7 +151,7 @@ def _new_user_id(recommender: Recommender) -> Any:
 
 
 class ReloadThread(threading.Thread):
-    """A thread that looks every second whether the model file was replaced or ratings came."""
+    """A thread that looks every second whether the model file was replaced."""
 
     def __init__(self, model_file: ModelFile, seconds: float = 1.0) -> None:
         super().__init__(name="model file", daemon=True)
@@ -185,7 +163,6 @@ class ReloadThread(threading.Thread):
         """Look, wait, and repeat until `stop`."""
         while not self._stop_now.wait(self._seconds):
             self._model_file.reload_if_replaced()
-            self._model_file.add_new_ratings()
 
     def stop(self) -> None:
         """End the thread; waits for a load in progress."""
