@@ -150,11 +150,6 @@ CATALOGUE = {
         "repeated. Example: --allow-host films.example",
         "NAME",
     ),
-    "allow_origin": Option(
-        "Web site whose pages may send requests to this server (CORS); can be repeated. Example: "
-        "--allow-origin https://films.example",
-        "ORIGIN",
-    ),
     "alpha": Option(
         "Share of the nodes that may move per iteration, 0 to 1 (--search paper).", "SHARE"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import sys
@@ -14,6 +15,7 @@ from coterie.base.errors import AssumptionWarning, InputError
 from coterie.base.json_values import JsonObject, as_json
 from coterie.cli.session import Session, command
 
+Tokens = Callable[[], Sequence[str]]
 TOKEN_VARIABLE = "COTERIE_TOKEN"
 _SHORTEST_TOKEN = 16
 _DRAIN_SECONDS = 1.0
@@ -26,7 +28,6 @@ def run(
     port: int = 8000,
     host: str = "127.0.0.1",
     allow_host: list[str] | None = None,
-    allow_origin: list[str] | None = None,
     token_file: Path | None = None,
     log: str = "none",
     answer_memory: int = 32,
@@ -48,18 +49,11 @@ def run(
     from coterie.app.server import address, listening_socket
     from coterie.app.server import run as serve
 
-    for origin in allow_origin or ():
-        if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
-            raise InputError(
-                f"invalid `allow_origin`: {origin!r}",
-                remedy="give the scheme and the host of the web site, as https://films.example",
-            )
     tokens = _tokens(token_file, required=not is_loopback(host), session=session)
     app = make_api(
         model,
         hosts=AllowedHosts.of(host, allow_host or ()),
         tokens=tokens,
-        origins=allow_origin or (),
         threads=session.threads,
         answer_memory=answer_memory << 20,
         logged=_log_request if log == "json" else None,
@@ -87,45 +81,31 @@ def _log_request(entry: JsonObject) -> None:
     sys.stderr.flush()
 
 
-def _tokens_of(path: Path, say: Callable[[str], None]) -> Callable[[], Sequence[str]]:
-    """Return a function that returns the tokens of a file, one per line, as they are now."""
-    kept: list[str] = []
-
-    def tokens() -> Sequence[str]:
-        try:
-            lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-            found = [line for line in lines if line and not line.startswith("#")]
-            for token in found or [""]:
-                _check_token(token, f"a token of {path}")
-            kept[:] = found
-        except (OSError, UnicodeDecodeError, InputError) as error:
-            if not kept:
-                raise InputError(f"the tokens cannot be read: {error}", path=path) from None
-            say(f"the tokens stay as they were: {error}")
-        return kept
-
-    tokens()
-    return tokens
+def _tokens_of(path: Path) -> list[str]:
+    """Return the tokens of a file as it is now; none if it cannot be read."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+        return [line for line in lines if _is_token(line)]
+    return []
 
 
-def _tokens(
-    path: Path | None, *, required: bool, session: Session
-) -> Callable[[], Sequence[str]] | None:
+def _is_token(text: str) -> bool:
+    usable = len(text) >= _SHORTEST_TOKEN and text.isascii() and text.isprintable()
+    return usable and not text.startswith("#")
+
+
+def _tokens(path: Path | None, *, required: bool, session: Session) -> Tokens | None:
     """Return a function that returns the valid tokens; None if none is required."""
-    if path is not None:
-        return _tokens_of(path, lambda text: session.say(text, important=True))
     given = os.environ.get(TOKEN_VARIABLE)
-    if given is not None:
-        _check_token(given, f"the token in {TOKEN_VARIABLE}")
-    elif required:
+    if path is None and given is None and required:
         given = secrets.token_urlsafe(24)
         session.say(f"token: {given} (set {TOKEN_VARIABLE} to use your own)", important=True)
-    return None if given is None else lambda: (given,)
-
-
-def _check_token(token: str, what: str) -> None:
-    if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+    if (path is not None and not _tokens_of(path)) or (given is not None and not _is_token(given)):
         raise InputError(
-            f"{what} is not {_SHORTEST_TOKEN} or more printable ASCII characters",
+            f"there is no token of {_SHORTEST_TOKEN} or more printable ASCII characters in "
+            f"{path or TOKEN_VARIABLE}",
             remedy="use a longer one, for example from `openssl rand -hex 16`",
         )
+    if path is not None:
+        return lambda: _tokens_of(path)
+    return None if given is None else lambda: [given]

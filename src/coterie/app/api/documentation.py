@@ -97,8 +97,7 @@ def documentation_page(model: LoadedModel, address: str, *, token: bool) -> str:
     """Return the page as HTML, where each route can be tried with ids that the model has."""
     return filled(
         "documentation.html",
-        model=model.name,
-        model_version=model.version,
+        model=model,
         address=address,
         token=token,
         routes=ROUTES,

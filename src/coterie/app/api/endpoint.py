@@ -55,12 +55,10 @@ class AnswerCache:
     def put(self, model: int, request: bytes, answer: bytes) -> None:
         """Remember an answer; answers of an older model than the last are not kept."""
         with self._lock:
-            if model < self._model:
-                return
             if model > self._model:
                 self._model, self._size = model, 0
                 self._answers.clear()
-            if request in self._answers:
+            if model < self._model or request in self._answers:
                 return
             self._answers[request] = answer
             self._size += len(request) + len(answer)
@@ -91,7 +89,7 @@ class Endpoint:
         model = self.model_file.current
         content = self.cache.get(model.number, self._key(body))
         if content is not None:
-            self.metrics.add("cache_hits_total")
+            self.metrics.cache_hits += 1
         else:
             loop = asyncio.get_running_loop()
             if len(body) > _LONGEST_REMEMBERED:  # reading it takes a while, too

@@ -231,10 +231,7 @@ class HealthResponse(BaseModel):
         "previous model answers."
     )
     model: str
-    model_hash: str = Field(description="SHA-256 of the model file.")
-    model_version: str = Field(
-        description="As in the header X-Model of every answer: the beginning of the hash."
-    )
+    model_hash: str = Field(description="SHA-256 of the model file; X-Model has its beginning.")
     users: int
     items: int
     ratings: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from coterie.app.api.model_file import ModelFile
@@ -13,10 +13,6 @@ from coterie.base.version import __version__
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OTHER = "other"  # paths that are no route
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
-_TOTALS = {  # kind, and what it says
-    "in_flight": ("gauge", "Requests that are being answered."),
-    "cache_hits_total": ("counter", "Requests answered from memory."),
-}
 
 
 class Metrics:
@@ -24,13 +20,10 @@ class Metrics:
 
     def __init__(self, routes: Iterable[str] = ()) -> None:
         self._routes = (*routes, OTHER)
+        self.cache_hits = 0
+        self.in_flight: Callable[[], int] = lambda: 0
         self._lock = threading.Lock()
         self._found: Counter[tuple[str | int, ...]] = Counter()
-
-    def add(self, name: str, amount: int = 1) -> None:
-        """Add to one of the totals."""
-        with self._lock:
-            self._found[name,] += amount
 
     def record(self, path: str, status: int, seconds: float) -> None:
         """Count one request."""
@@ -55,7 +48,8 @@ class Metrics:
         families: list[tuple[str, str, str, Any]] = [
             ("requests_total", "counter", "Requests by route and HTTP status.", asked),
             ("request_seconds", "histogram", "Time per request.", dict(self._times(found))),
-            *((name, *said, found[name,]) for name, said in _TOTALS.items()),
+            ("in_flight", "gauge", "Requests that are being answered.", self.in_flight()),
+            ("cache_hits_total", "counter", "Requests answered from memory.", self.cache_hits),
             ("model_users", "gauge", "Users of the model.", len(current.recommender.users_)),
             ("model_items", "gauge", "Items of the model.", len(current.recommender.items_)),
             ("model_reloads_total", "counter", "Replaced models.", model_file.reloads),

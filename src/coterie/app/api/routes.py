@@ -238,7 +238,6 @@ def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
         "status": "ok" if model_file.problem is None else "degraded",
         "model": current.name,
         "model_hash": current.digest,
-        "model_version": current.version,
         "users": len(recommender.users_),
         "items": len(recommender.items_),
         "ratings": len(recommender.table_.users),

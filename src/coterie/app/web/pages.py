@@ -58,7 +58,7 @@ class Pages:
             page_route("/publish/ledger", self._ledger),
             Route("/events", self._events),
             Route("/state", self._state),
-            page_route("/style.css", _style),
+            page_route("/style.css", lambda request: Response(stylesheet(), media_type="text/css")),
             page_route("/app.js", _script),
             page_route("/sign-in.js", lambda request: _javascript(static_text("sign_in.js"))),
         ]
@@ -164,10 +164,6 @@ class Pages:
         nothing: JsonObject = {"steps": [], "input": None, "step": "", "job": None}
         page = _filled("problem", detail=problem.detail, title="Problem", page_version=0, **nothing)
         return HTMLResponse(page, problem.status)
-
-
-def _style(request: Request) -> Response:
-    return Response(stylesheet(), media_type="text/css")
 
 
 def _script(request: Request) -> Response:
