@@ -265,7 +265,9 @@ def _check_private_place(given: Path, private: Path, publish: Path) -> None:
             )
     if private.exists() and not private.is_dir():
         raise InputError("this is a file, not a folder", path=given, remedy=_NEW_FOLDER)
-    if private.is_dir() and any(private.iterdir()) and not _is_private(private):
+    # A run that was killed while it wrote leaves hidden files that end in .part.
+    left = [p for p in private.iterdir() if p.suffix != ".part"] if private.is_dir() else []
+    if left and not _is_private(private):
         raise InputError(
             "the private folder contains other files",
             path=given,
