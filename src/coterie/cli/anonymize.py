@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,32 +20,9 @@ if TYPE_CHECKING:
 
 
 # In names of columns that few people would want to see published about themselves
-_DELICATE = tuple(
-    [
-        "diagnos",
-        "disease",
-        "illness",
-        "health",
-        "medic",
-        "hiv",
-        "disab",
-        "pregnan",
-        "religio",
-        "faith",
-        "ethnic",
-        "race",
-        "politic",
-        "party",
-        "union",
-        "sexual",
-        "orientation",
-        "salary",
-        "income",
-        "debt",
-        "crim",
-        "convict",
-        "drug",
-    ]
+_DELICATE = re.compile(
+    "diagnos|disease|illness|health|medic|hiv|disab|pregnan|religio|faith|ethnic|(?<![a-z])race"
+    "|politic|party|union|sexual|orientation|salary|income|debt|crim|convict|drug"
 )
 
 
@@ -129,9 +107,8 @@ def run(
     with stopwatch() as seconds:
         network = load_network(session, graph, objective, attributes)
         if network.attributes is not None:
-            _require_decisions(
-                network.attributes.names, [*(sensitive or ()), *(not_sensitive or ())]
-            )
+            decided = [*(sensitive or ()), *(not_sensitive or ())]
+            _require_decisions(network.attributes.names, decided)
         _announce_earlier(session, dataset)
         with session.progress("anonymize") as callback:
             release = anonymizer.release(
@@ -171,7 +148,7 @@ def run(
 def _require_decisions(columns: list[str], decided: list[str]) -> None:
     """Raise InputError for a column that may be sensitive and was not decided about."""
     for name in columns:
-        if name not in decided and any(word in name.lower() for word in _DELICATE):
+        if name not in decided and _DELICATE.search(name.lower()):
             raise InputError(
                 f"the column {name!r} may be sensitive",
                 remedy=f"give --sensitive {name}, which limits what a class tells about it, or "

@@ -72,8 +72,8 @@ def load_network(
         both = one_way - graph.n_edges
         if 0 < both < graph.n_edges:
             raise InputError(
-                f"{both:,} of {graph.n_edges:,} connections are given in both directions, the others "
-                "in one: the network may be directed",
+                f"{both:,} of {graph.n_edges:,} connections are given in both directions, the "
+                "others in one: the network may be directed",
                 path=path,
                 remedy="set --objective directed, or --objective simple to release it without "
                 "directions",
