@@ -467,6 +467,7 @@ TABLES: dict[str, Table] = {
     "private-astro-ph": _one("private", "astro-ph"),
     "private-caida": _one("private", "caida"),
     "private-small": _one("private", "small"),
+    "private-coverage": _one("private_intervals", "by-figure"),
     "scaling-best": _one(
         "distributed",
         "best",

@@ -14,7 +14,7 @@ from coterie.cli.session import Session
 
 if TYPE_CHECKING:
     from coterie.engine import Engine
-    from coterie.models.hard.graph_results import ClusteringFacts
+    from coterie.models.hard.clustering import ClusteringFacts
 
 _SIDES = ("user", "item")
 Counts = Mapping[str, int | Sequence[int]]  # nodes, edges, blocks … ; two numbers for two sides

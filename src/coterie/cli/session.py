@@ -34,7 +34,6 @@ from coterie.base.errors import (
 from coterie.base.json_values import JsonObject, as_json
 from coterie.base.machine import address_space_limit
 from coterie.base.progress import Progress
-from coterie.cli.dry_run import preview
 from coterie.cli.file_arguments import check_outputs
 from coterie.cli.options import Option, option_name, option_of, typer_parameter
 from coterie.cli.reading import Reading
@@ -267,6 +266,8 @@ def command(
             for key, value in given.items():
                 found[key].check(key, value)
             if reading.dry_run:
+                from coterie.cli.dry_run import preview
+
                 result = preview(session, given)
             else:
                 for key in required:
