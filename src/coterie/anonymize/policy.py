@@ -16,8 +16,7 @@ from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
 from coterie.anonymize.figures import NOT_IN_JSON, Figure, Private
 from coterie.anonymize.risk.assessment import Risk
-from coterie.anonymize.risk.attribute_inference import AttributeInference
-from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
+from coterie.anonymize.risk.disclosure import AttributeInference, CellDisclosure, DegreeDisclosure
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.errors import InputError
 

@@ -15,7 +15,7 @@ from coterie.anonymize.features.directions import DirectionModel
 from coterie.anonymize.features.full_knowledge_attack import attack_with_full_knowledge
 from coterie.anonymize.features.network import Network, sides_of_nodes
 from coterie.anonymize.features.weights import WeightModel
-from coterie.anonymize.risk.attribute_inference import AttributeInference, attribute_inference
+from coterie.anonymize.risk.disclosure import AttributeInference, attribute_inference
 from coterie.data import Graph
 
 

@@ -12,8 +12,8 @@ from coterie.anonymize.attacks.suite import AttackSuite, AveragingResult, averag
 from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.figures import NOT_IN_JSON, Private
 from coterie.anonymize.published_graph import PublishedGraph
-from coterie.anonymize.risk.attribute_inference import AttributeInference
 from coterie.anonymize.risk.disclosure import (
+    AttributeInference,
     CellDisclosure,
     ClassRisk,
     cell_disclosure,
