@@ -561,6 +561,11 @@ CATALOGUE = {
         "Attribute that classes must not disclose; may be repeated. Example: --sensitive diagnosis",
         "COLUMN",
     ),
+    "not_sensitive": Option(
+        "Attribute whose name sounds sensitive and that is released as an ordinary column; may be "
+        "repeated. Example: --not-sensitive party_size",
+        "COLUMN",
+    ),
     "separator": Option(
         "Field separator of a text file: comma, semicolon, tab, whitespace, '|' or '::' "
         "(auto-detected). Example: --separator ';'",
