@@ -179,8 +179,12 @@ def save(record: Recorder, by_figure: Any, by_network: Any, given: argparse.Name
             | {"all": f"{np.mean([x for e in epsilons for x in table[name, e]]):.3f}"}
             for name in names
         ]
-        everything = [inside for column_ in table.values() for inside in column_]
-        rows.append({column: "all", "all": f"{np.mean(everything):.3f}"})
+        together = {
+            f"epsilon {e}": f"{np.mean([x for name in names for x in table[name, e]]):.3f}"
+            for e in epsilons
+        }
+        everything = [inside for hits in table.values() for inside in hits]
+        rows.append({column: "all"} | together | {"all": f"{np.mean(everything):.3f}"})
         record.add(
             title.replace(" ", "-"),
             rows,

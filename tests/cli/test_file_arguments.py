@@ -39,8 +39,8 @@ def options(run: Any) -> dict[str, Option]:
 
 
 def takes_a_file(option: Option) -> bool:
-    words = ("FILE", "DIR", "GRAPH", "RATINGS", "SKETCH", "MODEL", "INPUT", "ORIGINAL")
-    return any(word in str(option.metavar) for word in (*words, "PUBLISHED", "PAIRS"))
+    words = ("FILE", "DIR", "GRAPH", "RATINGS", "SKETCH", "MODEL", "INPUT", "NEW")
+    return any(word in str(option.metavar) for word in (*words, "ORIGINAL", "PUBLISHED", "PAIRS"))
 
 
 def test_the_catalogue_says_of_every_file_whether_it_is_read_or_written() -> None:

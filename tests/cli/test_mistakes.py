@@ -82,7 +82,10 @@ STUDY = [
     ("cluster edges.csv --blocks 2 --out /nowhere/labels.csv", "no folder /nowhere; create"),
     ("cluster edges.csv --blocks 2 --report /nowhere/r.html", "no folder /nowhere"),
     ("cluster edges.csv --blocks 2,3", "two kinds of nodes.*add --two-mode"),
-    ("cluster edges.csv --blocks 2 --report r.pdff", "a report is an HTML or a PDF file"),
+    (
+        "cluster edges.csv --blocks 2 --report r.pdff",
+        r"--report cannot be a .pdff.*\.html, \.htm, \.pdf",
+    ),
     ("cluster edges.csv --blocks 2 --plot p.bmp", r"\.svg"),
     ("cluster edges.csv --blocks 2 --out x.bmp", r"\.csv.*\.graphml"),
     ("cluster edges.csv --blocks 2 --out x.net", r"\.csv.*\.graphml"),

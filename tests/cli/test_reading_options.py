@@ -50,6 +50,7 @@ def arguments(name: str, files: dict[str, Path]) -> list[object]:
         "recommend fit": [ratings, "--out", new],
         "recommend evaluate": [ratings],
         "recommend predict": [new, ratings],
+        "recommend update": [new, ratings, "--out", files["edges"].with_name("newer")],
         "recommend top": [new, "--ratings", ratings],
     }[name]
 

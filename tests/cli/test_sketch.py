@@ -77,6 +77,31 @@ def test_intervals_are_printed_and_in_the_json(folder: Path) -> None:
     assert unknown.returncode == 2
 
 
+def test_a_plan_needs_public_numbers_and_spends_nothing(folder: Path) -> None:
+    plan = ("sketch", "--plan", "--nodes", "5000", "--edges", "40000", "--epsilon", "1")
+    done = run(*plan, "--plot", "plan.svg", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    # the figures of an independent reviewer, from the ladder's law
+    assert [round(found["figures"][f"triangles_{w}"]["error"]) for w in (10, 100, 300)] == [
+        4872,
+        7639,
+        15369,
+    ]
+    assert found["figures"]["edges"]["half_width"] == 150
+    assert (folder / "plan.svg").read_text(encoding="utf-8").startswith("<")
+    assert not (folder / "state").exists()
+    assert "error at 0.25" in run(*plan).stdout
+    for wrong, message in (
+        (("--plan", "--edges", "3"), "a plan needs --nodes"),
+        (("--plan", "--nodes", "3", "--edges", "9"), "cannot have 9 edges"),
+        (("--plan", "g.txt", "--nodes", "3", "--edges", "1"), "does not take a GRAPH"),
+        (("g.txt", "--edges", "3"), "belong to --plan"),
+    ):
+        stopped = run("sketch", *wrong)
+        assert stopped.returncode == 2 and message in stopped.stderr
+
+
 def test_a_sketch_after_a_measured_release_says_what_it_means(folder: Path) -> None:
     ledger = Ledger(folder / "state")
     ledger.begin("staff", kind="release", graphs=2, details={})

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tools import format_table
+from tools import epsilon_page, format_table
 from tools.command_line_reference import (
     PAGE,
     load_application,
@@ -28,7 +28,7 @@ _INLINE = re.compile(r"`(coterie [^`]+)`")
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the guides assume: edges.txt, weighted.csv, ratings.csv and movies.csv."""
+    """The files that the guides assume: graphs, ratings of films and of today, and a model."""
     folder = tmp_path_factory.mktemp("guides")
     graph, _ = social_network(n_people=120, rng=0)
     source, target = graph.edges()
@@ -39,6 +39,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_ratings(ratings, folder / "ratings.csv")
     years = [f"{item},{1990 + i}\n" for i, item in enumerate(ratings.item_ids.tolist())]
     (folder / "movies.csv").write_text("movieId,year\n" + "".join(years) + "new-film,2020\n")
+    today = f"user,item,rating\nnewcomer,{ratings.item_ids[0]},4\n"
+    (folder / "today.csv").write_text(today)
+    ct.Recommender(ct.MMSBM(2, max_iter=5)).fit(ratings).save(folder / "films.model")
     return folder
 
 
@@ -72,6 +75,11 @@ def test_every_command_on_every_page_exists() -> None:
 
 
 @pytest.mark.skipif(find_spec("typer._coercion") is None, reason="made with a newer Typer")
+def test_the_tables_about_epsilon_are_those_of_the_plan() -> None:
+    page = epsilon_page.PAGE.read_text(encoding="utf-8")
+    assert epsilon_page.filled(page) == page, "run tools/epsilon_page.py"
+
+
 def test_command_line_reference_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == render_page(load_application()), (
         "run python tools/command_line_reference.py"

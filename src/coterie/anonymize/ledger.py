@@ -332,15 +332,14 @@ class Ledger:
         name = check_dataset_name(dataset)
         with self._store.locked():
             stored = _stored_cap(self._entries(name))
-            if stored is None or cap <= stored:
+            if stored is None:
+                remedy = "store one with `coterie ledger init`"
+                raise InputError(f"dataset {name!r} has no stored cap", remedy=remedy)
+            if cap <= stored:
                 raise InputError(
-                    f"dataset {name!r} has no stored cap"
-                    if stored is None
-                    else f"the cap of dataset {name!r} is {exact_text(stored)}, "
-                    f"{exact_text(cap)} is not above it",
-                    remedy="store one with `coterie ledger init`"
-                    if stored is None
-                    else "give a larger cap; a single sketch may have a lower one (`cap`)",
+                    f"the cap of dataset {name!r} is {exact_text(stored)}, {exact_text(cap)} is "
+                    "not above it",
+                    remedy="give a larger cap; a single sketch may have a lower one (`cap`)",
                 )
             line = _new_line(name, "cap", {"reason": _required(reason, "reason")})
             line["cap"] = exact_text(cap)

@@ -45,10 +45,6 @@ def check_outputs(given: Mapping[str, Any], options: Mapping[str, Option]) -> No
         _require_folder(output, [Path(o.path).absolute() for o in outputs if o.is_folder])
         for source in inputs:
             _refuse_same(output, source)
-        if output.option == "--report":
-            from coterie.report.pdf import check_page_path
-
-            check_page_path(output.path)
         for other in outputs[:position]:
             if _is_same(output.path, other.path):
                 raise InputError(

@@ -42,9 +42,9 @@ def show(
     """
     from rich.table import Table
 
-    from coterie.anonymize.ledger import Ledger, exact_text
+    from coterie.anonymize.ledger import exact_text
 
-    ledger = Ledger()
+    ledger = _ledger()
     found = {name: ledger.entries(name) for name in _names(ledger, dataset)}
     table = Table("dataset", "opened (UTC)", "kind", "graphs", "epsilon", "state", box=None)
     for name, entries in found.items():
@@ -87,9 +87,7 @@ def verify(
 
     Example: coterie ledger verify
     """
-    from coterie.anonymize.ledger import Ledger
-
-    ledger = Ledger()
+    ledger = _ledger()
     checked = []
     problems = []
     for name in _names(ledger, dataset):
@@ -227,16 +225,6 @@ def _names(ledger: Ledger, dataset: str | None) -> list[str]:
 def _entry_json(entry: LedgerEntry) -> JsonObject:
     from coterie.anonymize.ledger import exact_text
 
-    return {
-        "dataset": entry.dataset,
-        "id": entry.id,
-        "kind": entry.kind,
-        "state": entry.state,
-        "counted": entry.counted,
-        "time": entry.time,
-        "graphs": entry.graphs,
-        "epsilon": None if entry.epsilon is None else exact_text(entry.epsilon),
-        "cap": None if entry.cap is None else exact_text(entry.cap),
-        "version": entry.version,
-        "details": entry.details,
-    }
+    shown = {key: value for key, value in vars(entry).items() if not key.startswith("_")}
+    exact = {key: exact_text(x) if isinstance(x, Fraction) else x for key, x in shown.items()}
+    return {**exact, "counted": entry.counted}

@@ -67,6 +67,10 @@ class Option:
                     path=value,
                     remedy=f"use one of {', '.join(endings)}",
                 )
+            if found == ".pdf":
+                from coterie.report.pdf import find_browser
+
+                find_browser(value)
 
     def missing(self, parameter: str) -> InputError:
         """Return the error of a required option that was not given: what it is for."""
@@ -227,6 +231,7 @@ CATALOGUE = {
         "times as likely. Example: --epsilon 1",
         "E",
     ),
+    "edges": count("With --plan: about how many edges the network has.", least=0),
     "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", "E"),
     "exclude": reads("Never recommend the items listed in this file, one id per line."),
     "folds": count("Number of parts; each is predicted by a model fitted to the others.", least=2),
@@ -300,6 +305,9 @@ CATALOGUE = {
         "like. --no-likes reads ratings even if all of them are 1 (default: likes if all ratings "
         "are 1).",
         names=("--likes/--no-likes",),
+    ),
+    "log": Option(
+        "Access log on stderr: none, or json (one JSON object per request).", choices="none json"
     ),
     "accept_inference": Option(
         "Accept that this share of all connections can be concluded from groups and degrees, "
@@ -428,6 +436,14 @@ CATALOGUE = {
     "overwrite@sketch": Option("Replace the file if it exists."),
     "owner": Option("Who decides about the dataset. Example: --owner 'HR, Ms Lee'", "TEXT"),
     "pairs": argument("Table of user and item; - reads stdin.", "PAIRS"),
+    "plan": Option(
+        "Print the errors to expect for --nodes, --edges and --epsilon, from these public numbers "
+        "alone; nothing is read or spent."
+    ),
+    "plot@sketch": writes(
+        "With --plan: draw the expected errors over epsilon (FILE.svg, FILE.png or FILE.pdf).",
+        "FILE.svg",
+    ),
     "plot": writes(
         "Draw the network (above 50,000 nodes its blocks), the convergence and the block matrix as "
         "a picture: FILE.svg, FILE.png or FILE.pdf.",
@@ -498,6 +514,7 @@ CATALOGUE = {
         "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
         "Chromium, Chrome or Edge).",
         "FILE.html",
+        suffixes=".html .htm .pdf",
     ),
     "research_truth": writes(
         "Also write who is who (columns published,original). Never publish this file."
@@ -544,6 +561,11 @@ CATALOGUE = {
         "Attribute that classes must not disclose; may be repeated. Example: --sensitive diagnosis",
         "COLUMN",
     ),
+    "not_sensitive": Option(
+        "Attribute whose name sounds sensitive and that is released as an ordinary column; may be "
+        "repeated. Example: --not-sensitive party_size",
+        "COLUMN",
+    ),
     "separator": Option(
         "Field separator of a text file: comma, semicolon, tab, whitespace, '|' or '::' "
         "(auto-detected). Example: --separator ';'",
@@ -572,6 +594,10 @@ CATALOGUE = {
     "titles": reads(
         "Table of item id and title, such as u.item or movies.csv of MovieLens; titles are shown "
         "next to the ids."
+    ),
+    "token_file": reads(
+        "File with the tokens that clients may use, one per line. It is read again when it "
+        "changes, so that tokens can be replaced without a restart."
     ),
     "tol": Option(
         "Stop when the last iterations lowered the entropy by less than this share: 0.001 is 0.1 "

@@ -11,8 +11,6 @@ from coterie.cli.reading import GRAPH, load_graph_for_sketch
 from coterie.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from coterie.anonymize.private.answers import SketchAnswers
 
 _LARGE_NOISE = 0.05  # of the number of edges: the other answers are less certain than this one
@@ -22,6 +20,7 @@ Examples:
   coterie sketch friends.csv --dataset friends --epsilon 1 --nodes 5000 --out friends.sketch
   coterie sketch staff.csv --dataset staff --epsilon 0.5 --nodes staff-ids.txt --out staff.sketch
   coterie sketch --show friends.sketch
+  coterie sketch --plan --nodes 5000 --edges 40000 --epsilon 1
 """
 
 
@@ -39,6 +38,9 @@ def run(
     allow_large_epsilon: bool = False,
     overwrite: bool = False,
     show: Path | None = None,
+    plan: bool = False,
+    edges: int | None = None,
+    plot: Path | None = None,
 ) -> JsonObject:
     """Make a differentially private sketch of a network.
 
@@ -51,6 +53,12 @@ def run(
         if graph is not None:
             raise InputError("--show prints a sketch; it does not take a GRAPH")
         return _show(session, show)
+    if plan:
+        if graph is not None:
+            raise InputError("--plan uses public numbers only; it does not take a GRAPH")
+        return _plan(session, nodes, edges, epsilon or "1", purpose, plot)
+    if edges is not None or plot is not None:
+        raise InputError("--edges and --plot belong to --plan", remedy="add --plan")
     if graph is None:
         raise InputError("no GRAPH given", remedy="give an edge list, or --show FILE")
     given = {"--dataset": dataset, "--epsilon": epsilon, "--nodes": nodes, "--out": out}
@@ -79,11 +87,10 @@ def run(
     )
     with session.progress("sketch") as callback:
         sketch.fit(data, nodes=ids, path=out, callback=callback)
-    answers = sketch.answers_
-    _show_answers(session, answers, str(out))
+    facts = _show_answers(session, sketch.answers_, str(out))
     spent, limit = float(sketch.spent_), float(sketch.cap_)
     session.show(f"{out}: written; dataset {dataset!r} has spent epsilon {spent:g} of {limit:g}")
-    return {**_facts(answers), "spent": spent, "cap": limit}
+    return {**facts, "spent": spent, "cap": limit}
 
 
 def _say_what_was_published(session: Session, dataset: str) -> None:
@@ -105,6 +112,58 @@ def _say_what_was_published(session: Session, dataset: str) -> None:
         )
 
 
+def _plan(
+    session: Session,
+    nodes: str | None,
+    edges: int | None,
+    epsilon: str,
+    purpose: str,
+    plot: Path | None,
+) -> JsonObject:
+    """Print the errors to expect, for this epsilon and for others."""
+    from rich.table import Table
+
+    from coterie.anonymize.private.node_list import declared_ids
+    from coterie.anonymize.private.plan import EPSILONS
+    from coterie.anonymize.private.sketch import PrivateSketch
+    from coterie.base.number_text import figure
+
+    if nodes is None or edges is None:
+        missing = "--nodes" if nodes is None else "--edges"
+        raise InputError(f"a plan needs {missing}", remedy="add --nodes N --edges M")
+    n = int(nodes) if nodes.isascii() and nodes.isdigit() else len(declared_ids(nodes))
+    plans = {
+        each: PrivateSketch.plan(nodes=n, edges=edges, epsilon=each, purpose=purpose)
+        for each in dict.fromkeys([epsilon, *EPSILONS])
+    }
+    asked = plans[epsilon]
+    title = f"{n:,} nodes, {edges:,} edges, epsilon {epsilon}: {asked.blocks} blocks"
+    table = Table("figure", title=title)
+    for column in ("expected error", "95 % within", *(f"error at {e}" for e in EPSILONS)):
+        table.add_column(column, justify="right")
+    for i, row in enumerate(asked.figures):
+        others = [figure(plans[e].figures[i].error, 3) for e in EPSILONS]
+        table.add_row(row.label, figure(row.error, 3), f"± {figure(row.half_width, 3)}", *others)
+    session.show(table)
+    session.show(
+        f"A node has {2 * edges / n:,.1f} neighbours on average. Nothing was read or spent."
+    )
+    if plot is not None:
+        from coterie.report.sketch_report import draw_plan
+
+        draw_plan([plans[e] for e in EPSILONS]).save(plot)
+    return {
+        "epsilon": float(asked.epsilon),
+        "nodes": n,
+        "edges": edges,
+        "blocks": asked.blocks,
+        "figures": {
+            row.key: {"error": row.error, "half_width": row.half_width} for row in asked.figures
+        },
+        "by_epsilon": {e: {row.key: row.error for row in plans[e].figures} for e in EPSILONS},
+    }
+
+
 def _check_output(out: Path, overwrite: bool) -> None:
     """Refuse an output that cannot be written, before anything is read or spent."""
     if str(out) == "-":
@@ -120,20 +179,37 @@ def _check_output(out: Path, overwrite: bool) -> None:
 def _show(session: Session, path: Path) -> JsonObject:
     from coterie.anonymize.private.sketch import load_sketch
 
-    answers = load_sketch(path).answers_
-    _show_answers(session, answers, str(path))
-    return _facts(answers)
+    return _show_answers(session, load_sketch(path).answers_, str(path))
 
 
-def _show_answers(session: Session, answers: SketchAnswers, title: str) -> None:
-    """Print the answers, and a remark if their noise is large; both follow from the sketch."""
-    for table in _tables(answers, title):
-        session.show(table)
+def _show_answers(session: Session, answers: SketchAnswers, title: str) -> JsonObject:
+    """Print the answers and what they say; return noisy answers, public facts and intervals."""
+    from rich.table import Table
+
+    from coterie.anonymize.private.posterior import intervals
+    from coterie.base.number_text import figure
+    from coterie.report.sketch_accuracy import answer_noise
+
+    figures = intervals(answers)
+    table = Table(title=f"{title}: epsilon {answers.epsilon}, {answers.n_nodes:,} nodes")
+    found = Table(title="what they say about the original")
+    for each, columns in (
+        (table, ("answer", "value", "epsilon", "typical noise")),
+        (found, ("figure", "estimate", "95 % interval")),
+    ):
+        for i, column in enumerate(columns):
+            each.add_column(column, justify="right" if i else "left")
+    for row in answer_noise(answers):
+        cost = f"{float(answers.exact_epsilon * row.share):g}"
+        value = row.answer or f"{row.numbers:,} numbers"
+        table.add_row(row.name, value, cost, f"{row.error:,.1f}")
+    for key, each_ in figures.items():
+        between = f"{figure(each_.low)} to {figure(each_.high)}"
+        found.add_row(key.replace("_", " "), figure(each_.value), between)
+    session.show(table)
+    session.show(found)
     if not answers.capped_sums:
-        session.show(
-            "This sketch was made by an earlier version: it has no interval for the mean "
-            "clustering."
-        )
+        session.show("An earlier version made this sketch: no interval for the mean clustering.")
     noise = 1 / float(answers.exact_epsilon * answers.shares.edge_count)
     if noise > _LARGE_NOISE * answers.edge_count:
         session.show(
@@ -141,12 +217,6 @@ def _show_answers(session: Session, answers: SketchAnswers, title: str) -> None:
             "average, and the other answers are less certain. Graphs that are drawn from this "
             "sketch resemble the original little. A larger --epsilon adds less noise."
         )
-
-
-def _facts(answers: SketchAnswers) -> JsonObject:
-    """Return what --json prints of a sketch: noisy answers, public facts and intervals."""
-    from coterie.anonymize.private.posterior import intervals
-
     unit = answers.clustering_unit
     return {
         "epsilon": float(answers.exact_epsilon),
@@ -157,34 +227,7 @@ def _facts(answers: SketchAnswers) -> JsonObject:
         "triangles": answers.triangles,
         "clustering_sums": [total / unit for total in answers.clustering_sums],
         "figures": {
-            key: {"value": found.value, "low": found.low, "high": found.high}
-            for key, found in intervals(answers).items()
+            key: {"value": each_.value, "low": each_.low, "high": each_.high}
+            for key, each_ in figures.items()
         },
     }
-
-
-def _tables(answers: SketchAnswers, title: str) -> list[Table]:
-    """Return the answers of a sketch with their costs and noise, and the figures they give."""
-    from rich.table import Table
-
-    from coterie.anonymize.private.posterior import intervals
-    from coterie.base.number_text import figure
-    from coterie.report.sketch_accuracy import answer_noise
-
-    table = Table(title=f"{title}: epsilon {answers.epsilon}, {answers.n_nodes:,} nodes")
-    table.add_column("answer")
-    for column in ("value", "epsilon", "typical noise"):
-        table.add_column(column, justify="right")
-    for row in answer_noise(answers):
-        cost = float(answers.exact_epsilon * row.share)
-        table.add_row(
-            row.name, row.answer or f"{row.numbers:,} numbers", f"{cost:g}", f"{row.error:,.1f}"
-        )
-    found = Table(title="what they say about the original")
-    found.add_column("figure")
-    for column in ("estimate", "95 % interval"):
-        found.add_column(column, justify="right")
-    for key, each in intervals(answers).items():
-        between = f"{figure(each.low)} to {figure(each.high)}"
-        found.add_row(key.replace("_", " "), figure(each.value), between)
-    return [table, found]

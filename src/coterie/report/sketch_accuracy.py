@@ -46,6 +46,33 @@ class Reliance(NamedTuple):
     reason: str
 
 
+_QUESTIONS = (  # field of the shares, what one edge changes (0: a ladder), name, question
+    ("edge_count", 1, "edges", "How many friendships are there?"),
+    ("degrees", 2, "degree of each node", "How many friends does each person have?"),
+    ("degree_counts", 2, "nodes with degree >= d", "How many people have at least 1, 2 … friends?"),
+    ("largest_degrees", 2, "largest degrees", "How many friends do the best connected have?"),
+    (
+        "labels",
+        1,
+        "block of each node",
+        "In which of {} blocks does each person have the most friends? (only the choice is kept; "
+        "the error is that of the compared counts)",
+    ),
+    ("block_edges", 1, "edges between blocks", "How many friendships are between two blocks?"),
+    (
+        "bin_edges",
+        1,
+        "edges between degree bins",
+        "How many friendships are there between people with few and with many friends?",
+    ),
+    ("triangles", 0, "triangles", "How many triangles of friends are there?"),
+)
+
+
+def _shown(answer: float) -> str:
+    return f"{max(answer, 0):,.0f}"
+
+
 def answer_noise(answers: SketchAnswers) -> list[AnswerNoise]:
     """List the answers in the order in which they were asked."""
     shares, n, k = answers.shares, answers.n_nodes, answers.n_blocks
@@ -55,89 +82,38 @@ def answer_noise(answers: SketchAnswers) -> list[AnswerNoise]:
     def noise(sensitivity: int, share: Fraction) -> float:
         return laplace_error(float(sensitivity / (answers.exact_epsilon * share)))
 
-    counted = [
-        ("edges", "How many friendships are there?", 1, 1, shares.edge_count),
-        ("degree of each node", "How many friends does each person have?", n, 2, shares.degrees),
-        (
-            "nodes with degree >= d",
-            "How many people have at least 1, 2, 3 … friends?",
-            len(answers.degree_counts),
-            2,
-            shares.degree_counts,
-        ),
-        (
-            "largest degrees",
-            "How many friends do the most connected people have?",
-            len(answers.largest_degrees),
-            2,
-            shares.largest_degrees,
-        ),
-        (
-            "edges between blocks",
-            "How many friendships are there between two blocks?",
-            k * (k + 1) // 2,
-            1,
-            shares.block_edges,
-        ),
-        (
-            "edges between degree bins",
-            "How many friendships are there between people with few and with many friends?",
-            bins * (bins + 1) // 2,
-            1,
-            shares.bin_edges,
-        ),
-    ]
-    rows = [
-        AnswerNoise(name, question, numbers, share, noise(sensitivity, share))
-        for name, question, numbers, sensitivity, share in counted
-    ]
-    rows[0] = rows[0]._replace(answer=f"{max(answers.edge_count, 0):,}")
-    blocks = AnswerNoise(
-        "block of each node",
-        f"In which of {k} blocks does each person have the most friends? (only the choice is "
-        "kept; the error is that of the compared counts)",
-        n,
-        shares.labels,
-        geometric_error(float(1 / (answers.exact_epsilon * shares.labels))),
-    )
-    rows.insert(4, blocks)
-    triangles = f"{max(answers.triangles, 0):,}"
-    rows.append(
-        AnswerNoise(
-            "triangles",
-            "How many triangles of friends are there?",
-            1,
-            shares.triangles,
-            triangle_error(answers),
-            triangles,
-        )
-    )
+    numbers = {
+        "degrees": n,
+        "degree_counts": len(answers.degree_counts),
+        "largest_degrees": len(answers.largest_degrees),
+        "labels": n,
+        "block_edges": k * (k + 1) // 2,
+        "bin_edges": bins * (bins + 1) // 2,
+    }
+    rows = []
+    for field, sensitivity, name, question in _QUESTIONS:
+        share = getattr(shares, field)
+        error = noise(sensitivity, share) if sensitivity else triangle_error(answers)
+        rows.append(AnswerNoise(name, question, numbers.get(field, 1), share, error))
+    chosen = geometric_error(float(1 / (answers.exact_epsilon * shares.labels)))
+    rows[0] = rows[0]._replace(answer=_shown(answers.edge_count))
+    rows[4] = rows[4]._replace(question=rows[4].question.format(k), error=chosen)
+    rows[7] = rows[7]._replace(answer=_shown(answers.triangles))
     often = "How often are two friends of a person friends? (sum over all people; "
     for i, damping in enumerate(answers.damping_degrees):
-        rows.append(
-            AnswerNoise(
-                f"local clustering, damped below degree {damping}",
-                f"{often}people with fewer than {damping} friends count less)",
-                1,
-                shares.clustering_sums[i],
-                clustering_error(answers, i),
-                f"{max(answers.clustering_sums[i], 0) / unit:,.0f}",
-            )
-        )
+        name = f"local clustering, damped below degree {damping}"
+        question = f"{often}people with fewer than {damping} friends count less)"
+        total, error = answers.clustering_sums[i] / unit, clustering_error(answers, i)
+        share = shares.clustering_sums[i]
+        rows.append(AnswerNoise(name, question, 1, share, error, _shown(total)))
     for value, highest, share in zip(
         answers.capped_sums, HIGHEST_DEGREES, shares.capped_sums, strict=False
     ):
         whom = f"only people with at most {highest} friends; " if highest else ""
-        rows.append(
-            AnswerNoise(
-                "local clustering" + (f", degree <= {highest}" if highest else ""),
-                f"{often}{whom}one friendship counts for at most {cap} people)",
-                1,
-                share,
-                noise(capped_sensitivity(cap), share) / CAPPED_UNIT,
-                f"{max(value, 0) / CAPPED_UNIT:,.0f}",
-            )
-        )
+        name = "local clustering" + (f", degree <= {highest}" if highest else "")
+        question = f"{often}{whom}one friendship counts for at most {cap} people)"
+        error = noise(capped_sensitivity(cap), share) / CAPPED_UNIT
+        rows.append(AnswerNoise(name, question, 1, share, error, _shown(value / CAPPED_UNIT)))
     return rows
 
 
@@ -166,14 +142,17 @@ def reliance(
         _relative("triangles, global clustering", figures["triangles"], triangles),
     ]
     if "mean_clustering" in figures:
-        found = [each.average_local_clustering for each in drawn]
-        rows.append(_relative("mean local clustering", figures["mean_clustering"], found, 3))
+        local = [each.average_local_clustering for each in drawn]
+        rows.append(_relative("mean local clustering", figures["mean_clustering"], local, 3))
     else:
         reason = (
             "An earlier version made this sketch: it has no answer for people with few friends."
         )
         rows.append(Reliance("mean local clustering", NO, reason))
-    rows += [_mixing(figures["assortativity"], drawn), *_communities(figures["modularity"])]
+    mixing, found = figures["assortativity"], [each.assortativity for each in drawn]
+    half = (mixing.high - mixing.low) / 2
+    rows.append(_graded("degree assortativity", mixing, half, _CORRELATIONS, found, 2))
+    rows += _communities(figures["modularity"])
     if drawn:
         reason = (
             "Not asked: they follow from degrees, blocks and clustering. On networks of "
@@ -187,39 +166,30 @@ def reliance(
     return [*rows, Reliance("a single friendship", NO, reason)]
 
 
-def _relative(name: str, found: Interval, drawn: Sequence[float], decimals: int = 0) -> Reliance:
+def _graded(
+    name: str,
+    found: Interval,
+    error: float,
+    limits: tuple[float, float],
+    drawn: Sequence[float],
+    decimals: int = 0,
+) -> Reliance:
     """Grade a figure by the width of its interval, and by whether the draws are inside."""
-    verdict = _grade(found.relative, (_RELIABLE, _ROUGH))
-    reason = f"{_range(found, decimals)} with a probability of 95 %."
-    if found.extrapolated:
-        reason += f" {found.extrapolated.capitalize()}."
-    return Reliance(name, *_compared(verdict, reason, found, drawn))
-
-
-def _mixing(found: Interval, drawn: Sequence[Measures]) -> Reliance:
-    verdict = _grade((found.high - found.low) / 2, _CORRELATIONS)
-    reason = f"{_range(found, 2)} with a probability of 95 %, on a scale from -1 to 1."
-    if found.extrapolated:
-        reason += f" {found.extrapolated.capitalize()}."
-    values = [each.assortativity for each in drawn]
-    return Reliance("degree assortativity", *_compared(verdict, reason, found, values))
-
-
-def _compared(
-    verdict: str, reason: str, found: Interval, drawn: Sequence[float]
-) -> tuple[str, str]:
-    """Say if drawn networks miss the interval, which a recipient must know."""
-    missed = sum(not found.low <= value <= found.high for value in drawn)
-    if 2 * missed > len(drawn):
-        return NO, f"{reason} {missed} of {len(drawn)} drawn networks are outside."
-    return verdict, reason
-
-
-def _range(found: Interval, decimals: int) -> str:
     low, high = (
         f"{value:,.{decimals}f}" if decimals else figure(value) for value in (found.low, found.high)
     )
-    return f"{low} to {high}"
+    reason = f"{low} to {high} with a probability of 95 %."
+    if found.extrapolated:
+        reason += f" {found.extrapolated.capitalize()}."
+    missed = sum(not found.low <= value <= found.high for value in drawn)
+    if 2 * missed > len(drawn):
+        reason = f"{reason} {missed} of {len(drawn)} drawn networks are outside."
+        return Reliance(name, NO, reason)
+    return Reliance(name, _grade(error, limits), reason)
+
+
+def _relative(name: str, found: Interval, drawn: Sequence[float], decimals: int = 0) -> Reliance:
+    return _graded(name, found, found.relative, (_RELIABLE, _ROUGH), drawn, decimals)
 
 
 def _communities(found: Interval) -> list[Reliance]:

@@ -15,6 +15,7 @@ import numpy as np
 from coterie.anonymize.figures import MEASURES
 from coterie.anonymize.private.answers import SketchAnswers
 from coterie.anonymize.private.exact_counts import node_triangles
+from coterie.anonymize.private.plan import SketchPlan
 from coterie.anonymize.private.posterior import Interval, intervals
 from coterie.anonymize.utility.measures import Measures, measure
 from coterie.base.number_text import SUPERSCRIPT, figure, percent, short
@@ -24,6 +25,7 @@ from coterie.report.block_matrix import pairs_between, share
 from coterie.report.charts import Axis, Chart, ChartTable, Series, heatmap, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Page, Section, Verdict, written
+from coterie.report.picture import Picture, draw_figures
 from coterie.report.shared_sections import count
 from coterie.report.sketch_accuracy import answer_noise, reliance
 
@@ -84,7 +86,6 @@ def compose(
             _figures(figures, drawn),
             _asked(answers),
             _pictures(answers, drawn),
-            _measures(drawn),
             Section("What is not guaranteed", notes=list(_NOT_GUARANTEED)),
             Section("How it was made", notes=list(_HOW)),
         ],
@@ -194,54 +195,49 @@ def _rely(
     return section
 
 
-_LABELS = {
-    "edges": "friendships",
-    "mean_degree": "mean number of friends",
-    "nodes_with_edges": "people with a friend",
-    "largest_degree": "largest number of friends",
-    "triangles": "triangles",
-    "global_clustering": "global clustering",
-    "mean_clustering": "mean local clustering",
+_MODULARITY = "modularity of the blocks"
+_ANSWERED = {  # measures of drawn graphs, and the figures of a sketch that they correspond to
+    "edges": "edges",
+    "degree_mean": "mean_degree",
+    "degree_max": "largest_degree",
+    "global_clustering": "global_clustering",
+    "average_local_clustering": "mean_clustering",
     "assortativity": "assortativity",
-    "modularity": "modularity of the blocks",
 }
 
 
 def _figures(figures: Mapping[str, Interval], drawn: Sequence[_Drawn]) -> Section:
     """Show what the sketch says about the original, next to the drawn networks."""
-    of_draws: dict[str, list[float]] = {
-        "edges": [each.graph.n_edges for each in drawn],
-        "mean_degree": [each.measures.degree_mean for each in drawn],
-        "nodes_with_edges": [int((each.graph.degrees > 0).sum()) for each in drawn],
-        "largest_degree": [each.measures.degree_max for each in drawn],
-        "triangles": [each.triangles for each in drawn],
-        "global_clustering": [each.measures.global_clustering for each in drawn],
-        "mean_clustering": [each.measures.average_local_clustering for each in drawn],
-        "assortativity": [each.measures.assortativity for each in drawn],
-    }
-    rows: list[list[Cell]] = []
-    for key, found in figures.items():
-        values = of_draws.get(key, [])
-        low, high = (
-            (figure(value) for value in (min(values), max(values))) if values else ("–", "–")
-        )
-        rows.append(
-            [
-                _LABELS[key],
-                figure(found.value),
-                f"{figure(found.low)} to {figure(found.high)}",
-                low if low == high else f"{low} to {high}",
-            ]
-        )
+    with_edges = [int((each.graph.degrees > 0).sum()) for each in drawn]
+    rows = [
+        _row("triangles", figures["triangles"], [each.triangles for each in drawn]),
+        _row("people with a friend", figures["nodes_with_edges"], with_edges),
+        _row(_MODULARITY, figures["modularity"], []),
+    ]
+    for declared in MEASURES:
+        found = figures.get(_ANSWERED.get(declared.key, ""))
+        values = [declared.of(each.measures) for each in drawn]
+        known = [] if None in values else values
+        if found is not None or known:
+            rows.append(_row(declared.label, found, known))
     section = Section(
         "What the sketch says about the original",
         "The interval has the true figure with a probability of 95 %: of 100 sketches, about 95 "
         "intervals do. Before each draw the true answers are drawn from what the noise leaves "
-        "open, so several draws differ by about as much.",
+        "open, so several draws differ by about as much. A figure without an interval was not "
+        "asked.",
         label="Intervals",
     )
     section.tabulate(["figure", "estimate", "95 % interval", "drawn networks"], rows)
     return section
+
+
+def _row(name: str, found: Interval | None, values: Sequence[float]) -> list[Cell]:
+    estimate, between = "–", "–"
+    if found is not None:
+        estimate, between = figure(found.value), f"{figure(found.low)} to {figure(found.high)}"
+    low, high = (figure(min(values)), figure(max(values))) if values else ("–", "–")
+    return [name, estimate, between, low if low == high else f"{low} to {high}"]
 
 
 def _asked(answers: SketchAnswers) -> Section:
@@ -369,26 +365,28 @@ def _blocks(answers: SketchAnswers) -> Chart:
     )
 
 
-def _measures(drawn: Sequence[_Drawn]) -> Section:
-    """Show mean and range of the measures of the drawn graphs."""
-    section = Section(
-        "The drawn networks",
-        "Measures of the networks drawn from the sketch. The original is not shown: its figures "
-        "are private.",
-    )
-    if not drawn:
-        return Section("The drawn networks")
-    rows: list[list[Cell]] = []
-    for declared in MEASURES:
-        values = [declared.of(each.measures) for each in drawn]
-        if values[0] is None:
-            continue
-        shown = percent if declared.percent else figure
-        row: list[Cell] = [declared.label, shown(float(np.mean(values)))]
-        if len(drawn) > 1:
-            low, high = shown(min(values)), shown(max(values))
-            row.append("–" if low == high else f"{low} to {high}")
-        rows.append(row)
-    columns = ["measure", "mean" if len(drawn) > 1 else "value"] + ["range"] * (len(drawn) > 1)
-    section.tabulate(columns, rows)
-    return section
+_PLANNED_COUNTS = ("edges", "degree", "nodes_with_degree", "largest_degree", "triangles_100")
+
+
+def draw_plan(plans: Sequence[SketchPlan]) -> Picture:
+    """Draw the expected errors of several plans that differ in epsilon."""
+    epsilon = np.array([float(each.epsilon) for each in plans])
+
+    def series(key: str) -> Series:
+        values = np.array([each[key].error for each in plans])
+        return Series(plans[0][key].label, epsilon, values, "both")
+
+    section = Section("Expected errors")
+    for title, keys in (
+        ("Counts", _PLANNED_COUNTS),
+        ("Mean local clustering", ("mean_clustering",)),
+    ):
+        chart = xy(
+            [series(key) for key in keys],
+            Axis("epsilon", log=True),
+            Axis("expected error", log=True),
+            description=f"{title}: expected errors over epsilon.",
+        )
+        section.draw(title, chart, pictured=True)
+    size = f"{plans[0].nodes:,} nodes, {plans[0].edges:,} edges"
+    return draw_figures([section], f"Expected errors of a sketch of {size}")

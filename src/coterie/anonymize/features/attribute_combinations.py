@@ -97,10 +97,14 @@ class ClassRows:
 
     def _unusable(self, row: np.ndarray, label: int, only_rare: bool) -> bool:
         """Say whether a row is common although it must be rare, or a rare one of the class."""
-        key = row.tobytes()
-        if key in self.common:
+        if row.tobytes() in self.common:
             return only_rare
-        return key in self.own[label]
+        return self.rare_in_class(row, label)
+
+    def rare_in_class(self, row: np.ndarray, label: int) -> bool:
+        """Say whether a row is one that few people have, and one of them is in the class."""
+        key = row.tobytes()
+        return key not in self.common and key in self.own[label]
 
 
 def class_rows(

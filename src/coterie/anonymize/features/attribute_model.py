@@ -17,16 +17,17 @@ from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.features.attribute_coding import (
     CodedAttributes,
     ColumnCoding,
+    blend_sensitive,
     code_attributes,
 )
 from coterie.anonymize.features.attribute_combinations import ClassRows, class_rows
 from coterie.anonymize.features.attribute_measures import correlation_over_edges
-from coterie.anonymize.features.sensitive_columns import blend_sensitive
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable
 from coterie.kernels.anonymize.attribute_swaps import Mixed, mixing, products, swap_towards
 
+_BLENDED = 0.7  # share of the rows of a class that are exchanged with others of its block
 _TRIES = 200  # swaps tried per person
 _MOST_GROUPS = 6  # of an ordered column, for the edges between its values
 
@@ -86,12 +87,30 @@ class AttributeModel:
     def published_rows(self, rng: Generator) -> np.ndarray:
         """Return the rows of codes to publish, class by class, in no order within a class."""
         rows, label = self.rows.complete(rng), self.rows.label
+        rows = self._blend(rows, label, self.classes.block_of[label], rng)
         for column in self.sensitive:
             coding = self.coded.columns[column]
             rows[:, column] = blend_sensitive(
                 rows[:, column], label, coding.n_codes, coding.ordered, self.closeness, rng
             )
         return rows
+
+    def _blend(
+        self, rows: np.ndarray, label: np.ndarray, block: np.ndarray, rng: Generator
+    ) -> np.ndarray:
+        """Exchange a share of the rows with others of the same block.
+
+        The exact counts of a small class would tell its most frequent value of people who are in
+        it. No row becomes a rare one that somebody of the class has.
+        """
+        chosen = np.flatnonzero(rng.random(len(block)) < _BLENDED)
+        chosen = chosen[np.argsort(block[chosen], kind="stable")]
+        donors = chosen[np.lexsort((rng.random(len(chosen)), block[chosen]))]
+        blended = rows.copy()
+        for i, donor in zip(chosen, donors, strict=True):
+            if not self.rows.rare_in_class(rows[donor], label[i]):
+                blended[i] = rows[donor]
+        return blended
 
     def draw(self, skeleton: Graph, rng: Generator) -> np.ndarray:
         """Return the codes of every node of a drawn graph (int32[n, columns])."""

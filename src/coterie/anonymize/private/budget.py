@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar
 
@@ -48,18 +48,8 @@ class Shares:
 
     def parts(self) -> tuple[Fraction, ...]:
         """Return the share of each answer, in the order in which they are asked."""
-        return (
-            self.edge_count,
-            self.degrees,
-            self.degree_counts,
-            self.largest_degrees,
-            self.labels,
-            self.block_edges,
-            self.bin_edges,
-            self.triangles,
-            *self.clustering_sums,
-            *self.capped_sums,
-        )
+        *single, damped, capped = (getattr(self, each.name) for each in fields(self))
+        return (*single, *damped, *capped)
 
     @classmethod
     def of_thousandths(cls, *parts: int, damped: int = 1) -> Shares:

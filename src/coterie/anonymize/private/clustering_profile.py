@@ -49,16 +49,6 @@ def triangle_sum(triangles: float, large_degree: float, epsilon: float) -> Noisy
     return NoisySum(3.0 * max(triangles, 0.0), 3.0 * error, 0)
 
 
-def clustering_sum(
-    value: float, damping: int, common: float, own: float, step: float, epsilon: float
-) -> NoisySum:
-    """Return a clustering sum with a guessed error.
-
-    `own` and `step` are public constants; `common` is that of `common_sum`.
-    """
-    return NoisySum(max(value, 0.0), ladder_error(2 * own + common, step, epsilon), damping)
-
-
 def common_sum(degrees: np.ndarray, large_degree: float, damping: int) -> float:
     """Return the expected largest sum of weights over the common neighbours of two nodes.
 

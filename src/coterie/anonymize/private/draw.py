@@ -31,22 +31,19 @@ from coterie.anonymize.private.block_estimates import (
 from coterie.anonymize.private.budget import HIGHEST_DEGREES
 from coterie.anonymize.private.clustering_profile import (
     NoisySum,
-    clustering_sum,
     common_sum,
     estimate_profile,
     implied_transitivity,
+    ladder_error,
     lost_by_cap,
     triangle_sum,
 )
 from coterie.anonymize.private.degree_estimates import (
-    EXTRA_BINS,
     BinnedEnds,
-    estimate_assortativity,
-    n_rounds,
     sample_posterior,
 )
 from coterie.anonymize.private.exact_counts import CAPPED_UNIT, clustering_constants
-from coterie.anonymize.private.posterior import sample_answers
+from coterie.anonymize.private.posterior import degree_estimate, mixing_estimate, sample_answers
 from coterie.base.progress import Callback, Progress, silent
 from coterie.base.randomness import RandomState, as_generator, stream_keys
 from coterie.data import Graph
@@ -182,25 +179,12 @@ class _Frame(NamedTuple):
 def _frame(answers: SketchAnswers, rng: Generator) -> _Frame:
     n, rate = answers.n_nodes, answers.degree_noise_rate
     m = min(answers.edge_count, n * (n - 1) // 2)
-    epsilon, shares = answers.exact_epsilon, answers.shares
-    distribution = answers.degree_distribution().with_sum(
-        2 * m,
-        float(epsilon * shares.degree_counts / 2),
-        float(epsilon * shares.largest_degrees / 2),
-    )
+    distribution = degree_estimate(answers)
     sequence = np.minimum(distribution.sequence(rng.random()), n - 1)
     samples = sample_posterior(answers.noisy_degrees, distribution, rate, rng)
     block_ends = ends_between(answers.block_edges, m)
     degrees = deal_degrees(sequence, samples, answers.labels, block_ends.sum(1), rng)
-    n_bins = len(answers.bin_edges)
-    binned = estimate_assortativity(
-        sequence,
-        ends_between(answers.bin_edges, m),
-        answers.bin_thresholds,
-        rate,
-        n_bins + EXTRA_BINS,
-        n_rounds(m, n_bins, float(answers.exact_epsilon * answers.shares.bin_edges)),
-    )
+    binned = mixing_estimate(answers, sequence, m)
     return _Frame(m, degrees, block_ends, binned)
 
 
@@ -270,16 +254,9 @@ def noisy_sums(answers: SketchAnswers, degrees: np.ndarray) -> list[NoisySum]:
         answers.clustering_sums, answers.damping_degrees, shares.clustering_sums, strict=True
     ):
         own, step = clustering_constants(answers.n_nodes, damping)
-        sums.append(
-            clustering_sum(
-                value / unit,
-                damping,
-                common_sum(degrees, third, damping),
-                own / unit,
-                step / unit,
-                epsilon * float(share),
-            )
-        )
+        width = 2 * (own / unit) + common_sum(degrees, third, damping)
+        error = ladder_error(width, step / unit, epsilon * float(share))
+        sums.append(NoisySum(max(value / unit, 0.0), error, damping))
     return sums + capped_sums(answers)
 
 

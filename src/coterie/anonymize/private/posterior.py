@@ -30,6 +30,7 @@ from coterie.anonymize.private.block_estimates import block_modularity, ends_bet
 from coterie.anonymize.private.clustering_profile import lost_by_cap
 from coterie.anonymize.private.degree_estimates import (
     EXTRA_BINS,
+    BinnedEnds,
     DegreeDistribution,
     estimate_assortativity,
     n_rounds,
@@ -291,15 +292,32 @@ def _sampled(answers: SketchAnswers) -> dict[str, Interval]:
     return found
 
 
-def _degrees(answers: SketchAnswers) -> np.ndarray:
+def degree_estimate(answers: SketchAnswers) -> DegreeDistribution:
+    """Estimate the degree distribution, with the sum that the number of edges gives."""
     epsilon, shares, n = answers.exact_epsilon, answers.shares, answers.n_nodes
-    edges = min(max(answers.edge_count, 0), n * (n - 1) // 2)
-    distribution: DegreeDistribution = answers.degree_distribution().with_sum(
-        2 * edges,
+    return answers.degree_distribution().with_sum(
+        2 * min(max(answers.edge_count, 0), n * (n - 1) // 2),
         float(epsilon * shares.degree_counts / 2),
         float(epsilon * shares.largest_degrees / 2),
     )
-    return np.asarray(np.minimum(distribution.sequence(0.5), n - 1), np.int64)
+
+
+def mixing_estimate(answers: SketchAnswers, degrees: np.ndarray, n_edges: int) -> BinnedEnds:
+    """Estimate the edges between bins of true degrees, given the degree sequence."""
+    n_bins = len(answers.bin_edges)
+    return estimate_assortativity(
+        degrees,
+        ends_between(answers.bin_edges, n_edges),
+        answers.bin_thresholds,
+        answers.degree_noise_rate,
+        n_bins + EXTRA_BINS,
+        n_rounds(n_edges, n_bins, float(answers.exact_epsilon * answers.shares.bin_edges)),
+    )
+
+
+def _degrees(answers: SketchAnswers) -> np.ndarray:
+    sequence = degree_estimate(answers).sequence(0.5)
+    return np.asarray(np.minimum(sequence, answers.n_nodes - 1))
 
 
 def _hidden_mixing(answers: SketchAnswers) -> float:
@@ -317,17 +335,9 @@ def _computed(answers: SketchAnswers) -> dict[str, float]:
     d = degrees.astype(np.float64)
     paths = float((d * (d - 1) / 2).sum())
     closed = min(3 * max(answers.triangles, 0) / paths, 1.0) if paths > 0 else 0.0
-    n_bins, edges = len(answers.bin_edges), max(answers.edge_count, 1)
-    mixing = estimate_assortativity(
-        degrees,
-        ends_between(answers.bin_edges, edges),
-        answers.bin_thresholds,
-        answers.degree_noise_rate,
-        n_bins + EXTRA_BINS,
-        n_rounds(edges, n_bins, float(answers.exact_epsilon * answers.shares.bin_edges)),
-    )
+    edges = max(answers.edge_count, 1)
     return {
         "global_clustering": closed,
-        "assortativity": mixing.assortativity,
+        "assortativity": mixing_estimate(answers, degrees, edges).assortativity,
         "modularity": block_modularity(ends_between(answers.block_edges, edges)),
     }

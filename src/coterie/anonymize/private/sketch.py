@@ -25,6 +25,7 @@ from coterie.kernels.anonymize.private_noise import fill_noise
 from coterie.models.base import Estimator
 
 if TYPE_CHECKING:
+    from coterie.anonymize.private.plan import SketchPlan
     from coterie.anonymize.private.posterior import Interval
 
 
@@ -195,6 +196,45 @@ class PrivateSketch(Estimator):
         content = to_bytes(self._fitted())
         with atomic_write(path, "wb") as file:
             file.write(content)
+
+    @staticmethod
+    def plan(
+        *, nodes: int, edges: int, epsilon: str | int = "1", purpose: str = "balanced"
+    ) -> SketchPlan:
+        """Return the errors to expect of a sketch, before anything is spent.
+
+        Parameters
+        ----------
+        nodes : int
+            Number of nodes of the public list.
+        edges : int
+            About how many edges there are. A public number: an exact count would not be private.
+        epsilon : str or int, default="1"
+            Privacy loss.
+        purpose : {"balanced", "degrees", "communities", "clustering"}, default="balanced"
+            Which questions get most of epsilon.
+
+        Returns
+        -------
+        SketchPlan
+            Expected error and half of a 95 % interval, per figure.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> plan = ct.PrivateSketch.plan(nodes=5000, edges=40_000, epsilon="1")
+        >>> round(plan["edges"].error), plan["edges"].half_width
+        (50, 150.0)
+        """
+        from coterie.anonymize.private.plan import plan
+
+        if nodes < 2 or not 0 <= edges <= nodes * (nodes - 1) // 2:
+            raise InputError(
+                f"a network with {nodes} nodes cannot have {edges} edges",
+                remedy="give at least 2 `nodes`, and at most one edge per pair (`edges`)",
+            )
+        exact = parse_epsilon(epsilon, allow_large_epsilon=True)
+        return plan(nodes, edges, exact, shares_for(purpose))
 
     def interval(self, figure: str) -> Interval:
         """Return a figure of the original as the sketch knows it: its value and 95 % interval.
