@@ -89,7 +89,7 @@ $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/pyvenv.cfg
-	@echo "installing coterie into $(VENV) (about 300 MB of wheels, once) …"
+	@echo "installing coterie into $(VENV) (about 640 MB, once) …"
 	$(PIP) --editable .
 	touch $@
 

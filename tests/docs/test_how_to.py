@@ -28,7 +28,7 @@ _INLINE = re.compile(r"`(coterie [^`]+)`")
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the guides assume: edges.txt, weighted.csv, ratings.csv and movies.csv."""
+    """The files that the guides assume: graphs, ratings of films and of today, and a model."""
     folder = tmp_path_factory.mktemp("guides")
     graph, _ = social_network(n_people=120, rng=0)
     source, target = graph.edges()
@@ -39,6 +39,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_ratings(ratings, folder / "ratings.csv")
     years = [f"{item},{1990 + i}\n" for i, item in enumerate(ratings.item_ids.tolist())]
     (folder / "movies.csv").write_text("movieId,year\n" + "".join(years) + "new-film,2020\n")
+    today = f"user,item,rating\nnewcomer,{ratings.item_ids[0]},4\n"
+    (folder / "today.csv").write_text(today)
+    ct.Recommender(ct.MMSBM(2, max_iter=5)).fit(ratings).save(folder / "films.model")
     return folder
 
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from coterie.data.foreign import TableColumns
     from coterie.models.agreement import KnownLabels
-    from coterie.models.hard.clustering import HardClustering
+    from coterie.models.hard.clustering import ClusteringFacts, HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
-    from coterie.models.hard.graph_results import ClusteringFacts
+    from coterie.models.hard.link_scores import PredictedLinks
     from coterie.models.hard.posterior import PosteriorSamples
 
 _LINKS_SHOWN = 20  # of --predict-links in the table; --json has all
@@ -246,7 +246,7 @@ class Further:
 
     samples: PosteriorSamples | None = None
     compared: list[ComparedModel] = field(default_factory=list)
-    links: list[tuple[Any, Any, float]] = field(default_factory=list)  # absent, and probable
+    links: PredictedLinks | None = None
     agreement: KnownLabels | None = None
     sides: tuple[str, str] = ("user", "item")  # what the two kinds of nodes are called
 
@@ -341,9 +341,10 @@ def _show(
         a = further.agreement
         result |= {"compared": len(a.nodes), "ari": a.ari, "ami": a.ami}
     result["explanation"] = explanation
-    if further.links:
+    if further.links is not None:
         keys = ("source", "target", "probability")
         result["links"] = [dict(zip(keys, link, strict=True)) for link in further.links]
+        result["link_calibration"] = [one._asdict() for one in further.links.calibration]
     if facts.levels:
         result["levels"] = _level_sizes(facts)
     if further.samples is not None:
@@ -374,11 +375,20 @@ def _further_rows(facts: ClusteringFacts, further: Further) -> list[tuple[str, s
         a = further.agreement
         text = f"ARI {a.ari:.4f}, AMI {a.ami:.4f} ({len(a.nodes):,} nodes compared)"
         rows.append(("truth", text))
-    for place, (source, target, probability) in enumerate(further.links[:_LINKS_SHOWN]):
+    links: list[tuple[Any, Any, float]] = [] if further.links is None else further.links
+    for place, (source, target, probability) in enumerate(links[:_LINKS_SHOWN]):
         text = f"{source} - {target} (probability {probability:.3g})"
         rows.append(("links to expect" if place == 0 else "", text))
-    if len(further.links) > _LINKS_SHOWN:
-        rows.append(("", f"{len(further.links) - _LINKS_SHOWN:,} more with --json"))
+    if len(links) > _LINKS_SHOWN:
+        rows.append(("", f"{len(links) - _LINKS_SHOWN:,} more with --json"))
+    if further.links is not None and further.links.calibration:
+        top = further.links.calibration[0]
+        text = (
+            f"of the {top.pairs:,} likeliest pairs when a tenth of the edges was removed to see, "
+            f"{100 * top.predicted:.0f} % were predicted to be edges, and "
+            f"{100 * top.observed:.0f} % were"
+        )
+        rows.append(("calibration", text))
     return rows
 
 

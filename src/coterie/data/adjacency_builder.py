@@ -158,22 +158,13 @@ def _fill_buckets(
     from coterie.kernels.graphs import csr
 
     cursors = bounds[:-1] + np.cumsum(counts, axis=0) - counts
+    shared = (directed, layout.shift, layout.bits)
 
     def work() -> Iterator[tuple[Any, ...]]:
         first_edge = 0
         for cursor in cursors:
             source, target = parts.pop(0)
-            yield (
-                source,
-                target,
-                directed,
-                layout.shift,
-                layout.bits,
-                first_edge,
-                cursor,
-                keys,
-                origin,
-            )
+            yield source, target, *shared, first_edge, cursor, keys, origin
             first_edge += len(source)
 
     for _ in in_order(csr.deal, work(), threads):

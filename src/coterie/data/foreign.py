@@ -16,6 +16,9 @@ from coterie.data.column_roles import WantedColumns, columns_by_words, find_colu
 from coterie.data.ids import as_ids, require_distinct
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+
     from coterie.data.graph import Graph
     from coterie.data.ratings import Ratings
 
@@ -87,6 +90,36 @@ def as_graph_or_ratings(data: Any, *, weighted: bool = False) -> Any:
 
 
 # --- data frames ---------------------------------------------------------------------------------
+
+
+class AsFrames:
+    """Gives a graph or ratings as tables of pandas and polars."""
+
+    def _frame_columns(self) -> TableColumns:
+        raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the edges or ratings as a pandas table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Of a graph: the columns source and target, with ids, and weight if it has weights. Of
+            ratings: user, item, rating, and timestamp if there are timestamps.
+        """
+        frame: pandas.DataFrame = require("pandas").DataFrame(self._frame_columns())
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the edges or ratings as a polars table.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same columns as of `to_pandas`.
+        """
+        frame: polars.DataFrame = require("polars").DataFrame(self._frame_columns())
+        return frame
 
 
 def is_table(data: Any) -> bool:

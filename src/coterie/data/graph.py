@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.data import foreign
 from coterie.data.adjacency_builder import Cleaned, build_rows, check_weights, cut_edges
 from coterie.data.column_roles import WantedColumns
+from coterie.data.foreign import AsFrames, TableColumns
 from coterie.data.ids import as_ids, number_ids, require_distinct
 
 if TYPE_CHECKING:
     import igraph
     import networkx
     import pandas
-    import polars
     from scipy.sparse import csr_array
 
 __all__ = ["Cleaned", "Graph"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(AsFrames):
     """A graph without self-loops and repeated edges.
 
     Build a graph with `read_graph` or one of the `from_...` methods, not with the constructor:
@@ -268,9 +269,7 @@ class Graph:
         networkx.Graph or networkx.DiGraph
             A graph whose nodes are the ids; weights are the edge attribute "weight".
         """
-        from coterie.data.foreign import require
-
-        package = require("networkx")
+        package = foreign.require("networkx")
         result: networkx.Graph = package.DiGraph() if self.directed else package.Graph()
         names = self.ids.tolist()
         result.add_nodes_from(names)
@@ -319,10 +318,8 @@ class Graph:
         cls, pairs: Any, weight: str | None, values: list[Any], ids: Any, directed: bool
     ) -> Graph:
         """Build a graph from pairs of node numbers, and the weights of this name."""
-        from coterie.data.foreign import checked_weights
-
         source, target = np.array(pairs, np.int64).reshape(-1, 2).T
-        weights = None if weight is None else checked_weights(values, weight)
+        weights = None if weight is None else foreign.checked_weights(values, weight)
         return cls.from_edges(source, target, weights=weights, ids=ids, directed=directed)
 
     def to_igraph(self) -> igraph.Graph:
@@ -334,10 +331,10 @@ class Graph:
             A graph with the ids as the vertex attribute "name", and the weights as the edge
             attribute "weight".
         """
-        from coterie.data.foreign import require
-
         edges = np.stack(self.edges(), axis=1)
-        result: igraph.Graph = require("igraph").Graph(self.n_nodes, edges, directed=self.directed)
+        result: igraph.Graph = foreign.require("igraph").Graph(
+            self.n_nodes, edges, directed=self.directed
+        )
         result.vs["name"] = self.ids.tolist()
         if self.weights is not None:
             result.es["weight"] = self.edge_weights().tolist()
@@ -372,9 +369,7 @@ class Graph:
         >>> ct.Graph.from_scipy(scipy.sparse.csr_array([[0, 1], [1, 0]]))
         Graph(2 nodes, 1 edges)
         """
-        from coterie.data.foreign import sparse_entries
-
-        entries = sparse_entries(matrix)
+        entries = foreign.sparse_entries(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise InputError(
                 f"an adjacency matrix must be square, not of shape {matrix.shape}",
@@ -427,9 +422,7 @@ class Graph:
         """
         from scipy.sparse import coo_array
 
-        from coterie.data.foreign import square_array
-
-        entries = coo_array(square_array(matrix))
+        entries = coo_array(foreign.square_array(matrix))
         return cls.from_scipy(entries, directed=directed, weighted=weighted, ids=ids)
 
     def to_numpy(self) -> np.ndarray:
@@ -479,42 +472,19 @@ class Graph:
         >>> ct.Graph.from_pandas(table)
         Graph(3 nodes, 2 edges)
         """
-        from coterie.data.foreign import choose_columns, frame_column
-
         given = (("source", source), ("target", target))
         chosen = tuple((end, name) for end, name in given if name is not None)
-        ends = choose_columns(frame, WantedColumns(("source", "target"), chosen=chosen))
-        ids, (s, t) = number_ids([as_ids(frame_column(frame, name)) for name in ends.values()])
-        weights = None if weight is None else frame_column(frame, weight)
+        ends = foreign.choose_columns(frame, WantedColumns(("source", "target"), chosen=chosen))
+        ids, (s, t) = number_ids(
+            [as_ids(foreign.frame_column(frame, name)) for name in ends.values()]
+        )
+        weights = None if weight is None else foreign.frame_column(frame, weight)
         return cls.from_edges(s, t, weights=weights, ids=ids, directed=directed)
 
     from_polars = from_pandas
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the edges as a pandas table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The columns source and target, with ids, and weight if the graph has weights.
-        """
-        from coterie.data.foreign import edge_columns, require
-
-        frame: pandas.DataFrame = require("pandas").DataFrame(edge_columns(self))
-        return frame
-
-    def to_polars(self) -> polars.DataFrame:
-        """Return the edges as a polars table.
-
-        Returns
-        -------
-        polars.DataFrame
-            The columns source and target, with ids, and weight if the graph has weights.
-        """
-        from coterie.data.foreign import edge_columns, require
-
-        frame: polars.DataFrame = require("polars").DataFrame(edge_columns(self))
-        return frame
+    def _frame_columns(self) -> TableColumns:
+        return foreign.edge_columns(self)
 
     def __repr__(self) -> str:
         kind = "directed " * self.directed + "weighted " * (self.weights is not None)

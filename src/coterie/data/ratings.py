@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.data import foreign
 from coterie.data.column_roles import WantedColumns
+from coterie.data.foreign import AsFrames, TableColumns
 from coterie.data.ids import number_ids
 
 if TYPE_CHECKING:
     import pandas
-    import polars
     from scipy.sparse import csr_array
 
 
@@ -29,7 +30,7 @@ class NodeRatings(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ratings:
+class Ratings(AsFrames):
     """A table of ratings, one row per rating, in the order of the data.
 
     Build a table with `read_ratings` or one of the `from_...` methods, not with the constructor.
@@ -264,14 +265,13 @@ class Ratings:
         >>> ct.Ratings.from_pandas(frame)
         Ratings(1 users, 1 items, 1 ratings, values 4..4)
         """
-        from coterie.data.foreign import choose_columns, frame_column
-
         given = {"user": user, "item": item, "rating": rating, "timestamp": timestamp}
         chosen = tuple((what, name) for what, name in given.items() if name is not None)
         wanted = WantedColumns(("user", "item"), ("rating",), ("timestamp",), chosen)
-        found = choose_columns(frame, wanted)
+        found = foreign.choose_columns(frame, wanted)
         u, i, r, t = (
-            None if name not in found else frame_column(frame, found[name]) for name in given
+            None if name not in found else foreign.frame_column(frame, found[name])
+            for name in given
         )
         if t is not None and t.dtype.kind not in "iuf":
             t = t.astype("int64")
@@ -279,31 +279,8 @@ class Ratings:
 
     from_polars = from_pandas
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the ratings as a pandas table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The columns user, item and rating, and timestamp if there are timestamps.
-        """
-        from coterie.data.foreign import rating_columns, require
-
-        frame: pandas.DataFrame = require("pandas").DataFrame(rating_columns(self))
-        return frame
-
-    def to_polars(self) -> polars.DataFrame:
-        """Return the ratings as a polars table.
-
-        Returns
-        -------
-        polars.DataFrame
-            The columns user, item and rating, and timestamp if there are timestamps.
-        """
-        from coterie.data.foreign import rating_columns, require
-
-        frame: polars.DataFrame = require("polars").DataFrame(rating_columns(self))
-        return frame
+    def _frame_columns(self) -> TableColumns:
+        return foreign.rating_columns(self)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None) -> Ratings:
@@ -323,10 +300,11 @@ class Ratings:
         Ratings
             The table.
         """
-        from coterie.data.foreign import line_ids, sparse_entries
-
-        entries = sparse_entries(matrix)
-        ids = line_ids(matrix.shape[0], user_ids), line_ids(matrix.shape[1], item_ids)
+        entries = foreign.sparse_entries(matrix)
+        ids = (
+            foreign.line_ids(matrix.shape[0], user_ids),
+            foreign.line_ids(matrix.shape[1], item_ids),
+        )
         return cls.from_numbers(entries.row, entries.col, entries.data, *ids)
 
     def to_scipy(self) -> csr_array:
@@ -370,15 +348,13 @@ class Ratings:
         Ratings
             The table.
         """
-        from coterie.data.foreign import line_ids
-
         array = np.asarray(matrix, np.float64)
         if array.ndim != 2:
             raise InputError(
                 f"the ratings have the shape {array.shape}", remedy="give users x items"
             )
         users, items = np.nonzero(~np.isnan(array))
-        ids = line_ids(array.shape[0], user_ids), line_ids(array.shape[1], item_ids)
+        ids = foreign.line_ids(array.shape[0], user_ids), foreign.line_ids(array.shape[1], item_ids)
         return cls.from_numbers(users, items, array[users, items], *ids)
 
     def to_numpy(self) -> np.ndarray:

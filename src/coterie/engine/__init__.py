@@ -2,7 +2,7 @@
 
 interface.py      what an engine does, and what all of them share
 local.py          threads of this process, and a task that runs next to the main one
-dask.py           workers of a Dask cluster (dask_tasks.py: what a worker does)
+dask.py           workers of a Dask cluster, and what a worker does
 shard_layout.py   how data are cut into shards, and in which order results are merged
 shard_storage.py  shards as files; sharding.py writes them, sharded_data.py opens them
 checkpoint.py     the state of a fit as a file

@@ -11,7 +11,7 @@ import numpy as np
 from coterie.base.number_text import short
 from coterie.base.progress import Iteration
 from coterie.data import Graph
-from coterie.models.hard.graph_results import ClusteringFacts
+from coterie.models.hard.clustering import ClusteringFacts
 from coterie.report.charts import Axis, Series, xy
 from coterie.report.charts.drawing import Cell, Chart
 from coterie.report.page import Fact, Section

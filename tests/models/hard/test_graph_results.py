@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 from tests import reference as ref
 
 import coterie as ct
-from coterie.base.errors import InputError
+from coterie.base.errors import AssumptionWarning, InputError
 from coterie.kernels.graphs.triangles import best_two_steps, shared_weight
-from coterie.models.hard.link_scores import _logistic
-from coterie.models.hard.new_nodes import _by_building, join_costs
+from coterie.models.hard.clustering import join_costs
+from coterie.models.hard.link_scores import _logistic, _of_whole_graph, _Precision
 from coterie.models.hard.posterior import sample_partitions
 
 OBJECTIVES = ("simple", "degree-corrected", "directed", "weighted")
@@ -125,7 +126,7 @@ def test_new_node_joins_the_block_with_the_lowest_entropy(objective: str, seed: 
     back = rng.permutation(n)[: rng.integers(0, n + 1)] if graph.directed else out[:0]
     weights = rng.integers(1, 4, n) if objective == "weighted" else np.ones(n)
     ends = (out, weights[out].astype(float)), (back, np.ones(len(back)))
-    costs = join_costs(objective, graph, labels, model.block_edges_, *ends)
+    costs = join_costs(objective, labels, model.block_edges_, *ends)
 
     def entropy(block: int) -> float:
         z = [*labels.tolist(), block]
@@ -146,8 +147,6 @@ def test_new_node_joins_the_block_with_the_lowest_entropy(objective: str, seed: 
 
     wanted = np.array([entropy(block) for block in range(k)])
     np.testing.assert_allclose(costs - costs[0], wanted - wanted[0], atol=1e-8)
-    built = _by_building(objective, graph, labels, k, *ends)
-    np.testing.assert_allclose(built - built[0], wanted - wanted[0], atol=1e-8)
     neighbours = {int(v): int(weights[v]) for v in out} if objective == "weighted" else out.tolist()
     options = {"predecessors": [back.tolist()]} if graph.directed else {}
     assert wanted[model.predict([neighbours], **options)[0]] == pytest.approx(wanted.min())
@@ -232,23 +231,58 @@ def test_scores_are_averaged_over_samples() -> None:
     assert [H.nodes[v]["confidence"] for v in range(12)] == samples.confidence_.tolist()
 
 
-def test_closure_weights_maximise_the_likelihood_and_are_calibrated() -> None:
-    """Against scikit-learn, and: the probabilities of all pairs sum to the number of edges."""
+def test_weights_of_closure_are_those_of_scikit_learn() -> None:
     from sklearn.linear_model import LogisticRegression
 
-    columns = np.random.default_rng(0).normal(size=(500, 3))
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(500, 3))
     columns[:, 0] = 1
-    present = columns @ [0.5, 1.0, -2.0] + np.random.default_rng(1).logistic(size=500) > 0
-    peer = LogisticRegression(C=1e2, tol=1e-10, max_iter=1000).fit(columns[:, 1:], present)
-    found = _logistic(columns, present)
+    present = columns @ [0.5, 1.0, -2.0] + rng.logistic(size=500) > 0
+    weight = rng.integers(1, 5, 500).astype(float)
+    peer = LogisticRegression(C=1e2, tol=1e-10, max_iter=1000)
+    peer.fit(columns[:, 1:], present, sample_weight=weight)
+    found = _logistic(columns, present, weight)
     np.testing.assert_allclose(found, [peer.intercept_[0], *peer.coef_[0]], rtol=1e-4)
 
-    G = nx.powerlaw_cluster_graph(300, 4, 0.7, seed=3)
-    model = ct.GeneralizedKMeans(4, objective="degree-corrected").fit(G)
-    u, v = np.triu_indices(300, 1)
-    p = model.score_pairs(u, v)
-    assert p.sum() == pytest.approx(G.number_of_edges(), rel=0.1)
-    assert ((p > 0) & (p < 1)).all()
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        nx.powerlaw_cluster_graph(1000, 5, 0.6, seed=2),
+        nx.planted_partition_graph(10, 60, 0.4, 0.01, seed=1),
+        nx.caveman_graph(60, 9),
+    ],
+    ids=["clustered", "blocks", "cliques"],
+)
+def test_probabilities_of_links_are_right_on_edges_that_the_model_has_not_seen(
+    whole: nx.Graph,
+) -> None:
+    """A tenth of the edges is removed; of the likeliest pairs as many are removed edges as said."""
+    edges = np.random.default_rng(0).permutation(np.array(whole.edges))
+    cut = len(edges) // 10
+    graph = ct.Graph.from_edges(*edges[cut:].T, n_nodes=len(whole))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        model = ct.BlockModel("degree-corrected").fit(graph)
+    links = model.predict_links(min(1000, 2 * cut))
+    removed = {tuple(sorted(pair)) for pair in edges[:cut].tolist()}
+    true = np.array([tuple(sorted((u, v))) in removed for u, v, _ in links])
+    p = np.array([p for *_, p in links])
+    assert (np.diff(p) <= 0).all()
+    bins = np.array_split(np.arange(len(p)), 5)
+    assert np.mean([abs(p[part].mean() - true[part].mean()) for part in bins]) < 0.08
+    assert len(links.calibration) == 10 and links.calibration_error < 0.08
+
+
+def test_precision_of_the_whole_graph_follows_from_that_of_removed_edges() -> None:
+    """Pairs of which q are connected: a tenth unseen, of the rest a tenth removed."""
+    q = np.array([0.95, 0.5, 0.01])
+    pairs = 1000 * np.array([1.0, 2.0, 30.0])
+    removed, absent = 0.9 * 0.1 * q * pairs, (1 - q + 0.1 * q) * pairs
+    curve = _Precision(np.cumsum(removed + absent)[:-1], removed / (removed + absent))
+    whole = _of_whole_graph(curve)
+    np.testing.assert_allclose(whole.share, 0.1 * q * pairs / absent)
+    np.testing.assert_allclose(whole.ends, np.cumsum(absent)[:-1])
 
 
 def test_common_neighbours_improve_link_prediction_where_there_are_triangles() -> None:

@@ -1,6 +1,6 @@
 """Sort matrix entries, given in any order, into row blocks and then into rows.
 
-Used by `engine/row_buckets.py` for matrices that do not fit into memory: first all entries into row
+Used by `engine/sharding.py` for matrices that do not fit into memory: first all entries into row
 blocks, then one block at a time. O(entries), plus the sorting of long rows.
 
     rows, columns    int32 and uint32, one of each per entry

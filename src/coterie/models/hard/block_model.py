@@ -27,7 +27,7 @@ from coterie.models.declaration import (
     Optional,
 )
 from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
-from coterie.models.hard.clustering import FitJob, HardClustering
+from coterie.models.hard.clustering import ClusteringFacts, FitJob, HardClustering
 from coterie.models.hard.costs import OBJECTIVES, BlockObjective, objective_for
 from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.choice import (
@@ -41,7 +41,6 @@ from coterie.models.hard.description.choice import (
 from coterie.models.hard.description.comparison import ComparedModel, compare_models
 from coterie.models.hard.description.directed_weighted import DIRECTED, cell_data
 from coterie.models.hard.description.fit import Described, DescriptionRun
-from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.k_means import merging_start
 from coterie.models.hard.posterior import PosteriorSamples, sample_partitions
 from coterie.models.hard.search import SEARCH_PARAMETERS, SearchResult, SearchTask, auto_k

@@ -21,9 +21,8 @@ from coterie.models.declaration import (
     OneOf,
     Pair,
 )
-from coterie.models.hard.clustering import FitJob, HardClustering
+from coterie.models.hard.clustering import ClusteringFacts, FitJob, HardClustering
 from coterie.models.hard.costs import OBJECTIVES
-from coterie.models.hard.graph_results import ClusteringFacts
 from coterie.models.hard.search import SEARCH_PARAMETERS
 from coterie.models.hard.validation import check_memory, require_number_of_blocks
 

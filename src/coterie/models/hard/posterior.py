@@ -122,11 +122,8 @@ class PosteriorSamples(NotebookView):
     @cached_property
     def marginals_(self) -> np.ndarray:
         """How often each node is in each fitted block; the last column counts all other blocks."""
-        n, k = len(self.best_[0]), int(self.best_[0].max(initial=-1)) + 1
-        counts = np.zeros((n, k + 1))
-        for sample in self.labels_:
-            counts[np.arange(n), np.minimum(sample, k)] += 1.0
-        return counts / max(len(self.labels_), 1)
+        k = int(self.best_[0].max(initial=-1)) + 1
+        return _label_counts(np.minimum(self.labels_, k), k + 1) / max(len(self.labels_), 1)
 
     @cached_property
     def level_confidence_(self) -> np.ndarray:
@@ -310,6 +307,17 @@ def _data(graph: Graph, model: str, weights: str) -> DescriptionData:
     return undirected_data(model, make_objective(graph_objective(model), graph).sides[0])
 
 
+def adapted(graph: Graph, labels: np.ndarray, model: str) -> np.ndarray:
+    """Return blocks of a graph that are near those of one with more edges: single nodes, merges
+    and splits are tried until none shortens the description."""
+    if not is_described(model, graph):
+        return labels
+    state = start_state(*_data(graph, model, COUNTS)[:2], labels)
+    search = DescriptionSearch(state, np.random.default_rng(0), Trail(silent))
+    search.repair()
+    return renumber(search.state.labels)
+
+
 def _starts(best: np.ndarray, count: int, rng: Generator) -> list[np.ndarray]:
     """Return the labels that chains start from: the best ones, then far from them in several ways.
 
@@ -464,9 +472,9 @@ def most_frequent(samples: np.ndarray) -> np.ndarray:
     return np.asarray(counts.argmax(axis=1), np.int32)
 
 
-def _label_counts(samples: np.ndarray) -> np.ndarray:
-    """Return how often each node has each label."""
-    counts = np.zeros((samples.shape[1], int(samples.max(initial=0)) + 1))
+def _label_counts(samples: np.ndarray, least: int = 1) -> np.ndarray:
+    """Return how often each node has each label, of at least this number of labels."""
+    counts = np.zeros((samples.shape[1], max(int(samples.max(initial=0)) + 1, least)))
     for labels in samples:
         counts[np.arange(len(labels)), labels] += 1.0
     return counts
