@@ -281,4 +281,4 @@ def test_earlier_releases_are_announced_and_a_killed_run_can_be_repeated(tmp_pat
     assert first.returncode == 0 and "published from" not in first.stderr
     second = coterie(*command, "--out", "b", folder=tmp_path)
     assert second.returncode == 0
-    assert "published from 'five' before: 1 graphs; each further release" in second.stderr
+    assert "published from 'five' before: 1 graph; each further release" in second.stderr

@@ -162,10 +162,11 @@ def _announce_earlier(session: Session, dataset: str) -> None:
 
     released, epsilon = Ledger().releases(dataset), Ledger().spent(dataset)
     if released or epsilon:
+        graphs = "1 graph" if released == 1 else f"{released} graphs"
         sketched = f" and sketches with epsilon {float(epsilon):g} in all" if epsilon else ""
         more = ", and for releases and sketches together no epsilon holds" if epsilon else ""
         session.say(
-            f"published from {dataset!r} before: {released} graphs{sketched}; each further release "
+            f"published from {dataset!r} before: {graphs}{sketched}; each further release "
             f"gives away more{more}",
             important=True,
         )
