@@ -464,7 +464,11 @@ TABLES: dict[str, Table] = {
         "draw",
         {"graph": "{what}", "seconds": "{seconds:.1f}", "peak memory (GB)": "{peak_gb:.1f}"},
     ),
-    "private-astro-ph": _one("private", "astro-ph"),
+    "private-astro-ph": _one(
+        "private",
+        "astro-ph",
+        {name: f"{{{name}}}" for name in ("query", "sketch, ε = 1", "configuration model, ε = 1")},
+    ),
     "private-caida": _one("private", "caida"),
     "private-small": _one("private", "small"),
     "private-coverage": _one("private_intervals", "by-figure"),

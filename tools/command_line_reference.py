@@ -70,7 +70,7 @@ def render_page(root: Any) -> str:
     count = Counter(entry for _, command in commands for entry in _entries(command).values())
     # of an option that means different things, only the most frequent meaning is shared
     most = {entry.split(" (")[0]: entry for entry, times in reversed(count.most_common())}
-    shared = {entry for name, entry in most.items() if count[entry] > 1 and name[1] == "-"}
+    shared = {entry for name, entry in most.items() if count[entry] > 1}
     general = _entries(root.commands["cluster"])
     common = [general[name] for name in SHARED]
     further = sorted(shared - set(common))

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.attacks.attack import Controls, GraphAttacks
-from coterie.anonymize.attacks.averaging import averaging_attack
 from coterie.anonymize.attacks.catalogue import compare_attacks
-from coterie.anonymize.attacks.suite import attack_all
+from coterie.anonymize.attacks.suite import attack_all, averaging_attack
 from coterie.anonymize.draw.clustering import cluster_for_release, default_n_blocks
 from coterie.anonymize.draw.models import MODELS, build_model
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids

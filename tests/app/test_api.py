@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import html
 import json
+import re
 import shutil
 
 import pytest
@@ -152,7 +155,7 @@ def test_what_needs_a_known_id_says_which_is_unknown(client):
         ("/recommend", b"", 400, "not a JSON document"),
         ("/recommend", b"\xff\xfe", 400, "not a JSON document"),
         ("/recommend", b"[" * 5000, 400, "not a JSON document"),
-        ("/recommend", b"{}", 422, "either user or ratings"),
+        ("/recommend", b"{}", 422, "user"),
         ("/recommend", b'{"user": 1, "ratings": []}', 422, "ratings"),
         ("/recommend", b'{"user": 1, "n": 0}', 422, "n: "),
         ("/recommend", b'{"user": 1, "n": "5"}', 422, "n: "),
@@ -166,7 +169,7 @@ def test_what_needs_a_known_id_says_which_is_unknown(client):
         ("/recommend", b'{"ratings": [{"item": 1, "rating": "5"}]}', 422, "rating"),
         ("/predict", b'{"pairs": []}', 422, "pairs"),
         ("/predict", b'{"pairs": [{"user": 1}]}', 422, "pairs.0.item"),
-        ("/explain", b'{"item": 1}', 422, "either user or ratings"),
+        ("/explain", b'{"item": 1}', 422, "user"),
         ("/similar", b'{"item": null}', 422, "item"),
     ],
 )
@@ -287,7 +290,9 @@ def test_metrics_count_every_request(model_files):
 
 
 def test_a_token_protects_everything_but_health(model_files):
-    client = _client(model_files["mmsbm"], token="0123456789abcdef")
+    client = _client(
+        model_files["mmsbm"], tokens=lambda: ["another-valid-token", "0123456789abcdef"]
+    )
     assert client.get("/health").status_code == 200
     for path in ("/metrics", "/openapi.json", "/"):
         assert client.get(path).status_code == 401
@@ -301,11 +306,14 @@ def test_the_documentation_page_names_every_route_and_loads_nothing_from_elsewhe
     page = client.get("/").text
     described = client.get("/openapi.json").json()["paths"]
     assert set(described) == {
-        "/predict", "/recommend", "/explain", "/similar", "/health", "/metrics"
+        "/predict", "/recommend", "/explain", "/similar", "/health", "/livez",
+        "/readyz", "/metrics",
     }  # fmt: skip
     assert all(path in page for path in described)
-    assert "<script" not in page and "https://" not in page
-    assert client.get("/style.css").status_code == 200
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert "https://" not in page and all(one.startswith(("/", "data:,")) for one in loaded)
+    for path in ("/style.css", "/explorer.js"):
+        assert client.get(path).status_code == 200
 
 
 def test_a_wrong_id_is_explained_once_and_without_internals(client):
@@ -323,4 +331,67 @@ def test_compressed_bodies_are_refused(client):
 def test_the_documentation_names_the_address_of_the_server(client):
     page = client.get("/").text
     address = str(client.base_url).rstrip("/")
-    assert f"{address}/recommend" in page and "https://" not in page and "<script" not in page
+    assert f"{address}/recommend" in page and "https://" not in page
+
+
+def test_the_examples_of_the_page_and_of_the_description_are_answered(model_files):
+    """With ids that the model has: each can be sent as it is."""
+    for name in model_files:
+        client = _client(model_files[name])
+        page = html.unescape(client.get("/").text)
+        for path, methods in client.get("/openapi.json").json()["paths"].items():
+            if "post" in methods:
+                content = methods["post"]["requestBody"]["content"]["application/json"]
+                answer = client.post(path, json=content["example"])
+                assert answer.status_code == 200, (path, answer.text)
+                assert json.dumps(content["example"]) in page
+
+
+def test_every_answer_names_the_model_and_the_request(model_files):
+    client = _client(model_files["mmsbm"])
+    digest = hashlib.sha256(model_files["mmsbm"].read_bytes()).hexdigest()
+    for _ in range(2):  # computed, then remembered
+        answer = client.post("/recommend", json={"user": "u1"}, headers={"x-request-id": "a-7"})
+        assert answer.headers["x-model"] == digest[:16] and answer.headers["x-request-id"] == "a-7"
+    assert client.get("/health").json()["model_hash"] == digest
+    assert f'hash="{digest}"' in client.get("/metrics").text
+    made = [
+        client.get("/livez", headers={"x-request-id": "\x7f"}).headers["x-request-id"]
+        for _ in range(2)
+    ]
+    assert len(set(made)) == 2 and all(len(one) == 32 for one in made)
+
+
+def test_refused_requests_are_counted_and_logged(model_files):
+    entries = []
+    client = _client(
+        model_files["mmsbm"], tokens=lambda: ["0123456789abcdef"], logged=entries.append
+    )
+    client.post("/recommend", json={"user": "u1"})
+    client.get("/livez", headers={"host": "evil.example"})
+    client.post("/predict", content=b"x" * (MAX_BODY + 1))
+    right = {"authorization": "Bearer 0123456789abcdef"}
+    client.get("/nothing", headers=right)
+    text = client.get("/metrics", headers=right).text
+    for route, status in (
+        ("/recommend", 401), ("/livez", 421), ("/predict", 413), ("other", 404)
+    ):  # fmt: skip
+        assert f'coterie_requests_total{{route="{route}",status="{status}"}} 1' in text
+    assert "coterie_in_flight 1" in text
+    assert [one["status"] for one in entries] == [401, 421, 413, 404, 200]
+    assert entries[3]["path"] == "/nothing" and entries[0]["request_id"]
+
+
+def test_a_batch_is_the_same_as_one_request_per_user(client):
+    users = ["u1", "u2", "nobody"]
+    asked = {"n": 3, "exclude": ["x", "i1"], "order": "rating"}
+    batch = client.post("/recommend", json={"users": users, **asked}).json()
+    for user, found in zip(users, batch["lists"], strict=True):
+        alone = client.post("/recommend", json={"user": user, **asked}).json()
+        assert found["user"] == user and found["unseen"] == alone["unseen"]
+        assert [(one["item"], pytest.approx(one["rating"])) for one in found["items"]] == [
+            (one["item"], one["rating"]) for one in alone["items"]
+        ]
+        assert batch["unknown_items"] == alone["unknown_items"]
+    for wrong in ({"users": []}, {"users": ["u1"], "user": "u1"}, {}):
+        assert client.post("/recommend", json=wrong).status_code == 422

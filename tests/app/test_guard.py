@@ -93,7 +93,7 @@ def test_requests_of_our_own_pages_are_answered():
 
 
 def test_the_token_is_required():
-    client = _client(token="a-secret-of-some-length", open_paths=())
+    client = _client(tokens=lambda: ["a-secret-of-some-length"], open_paths=())
     assert client.get("/").status_code == 401
     for wrong in ("Bearer", "Bearer x", "Basic a-secret-of-some-length", "Bearer é"):
         assert client.get("/", headers={"authorization": wrong.encode()}).status_code == 401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import shutil
 import signal
 import socket
@@ -186,3 +187,62 @@ def test_silent_connections_do_not_keep_others_out(start, model_files):
         for one in silent:
             one.close()
     assert running.stop() == 0
+
+
+def test_tokens_of_a_file_are_replaced_without_a_restart(start, model_files, tmp_path):
+    path = tmp_path / "tokens"
+    path.write_text("# old\nfirst-token-of-many\nsecond-token-of-many\n")
+    running = _serve(start, model_files["mmsbm"], "--token-file", str(path))
+
+    def status(token: str) -> int:
+        header = {"authorization": f"Bearer {token}"}
+        return httpx.get(f"{running.address}/metrics", headers=header, timeout=60).status_code
+
+    assert status("first-token-of-many") == status("second-token-of-many") == 200
+    assert status("# old") == status("third-token-of-many") == 401
+    path.write_text("third-token-of-many\n")
+    end = time.monotonic() + 20
+    while status("third-token-of-many") != 200:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert status("first-token-of-many") == 401
+    path.unlink()  # then nobody is let in
+    assert status("third-token-of-many") == 401
+    running.stop()
+    assert "third-token-of-many" not in running.printed
+
+
+def test_sigterm_ends_the_server_without_a_broken_answer(start, model_files):
+    """For a second it answers, says on /readyz that it ends, and asks clients to close."""
+    running = _serve(start, model_files["mmsbm"], "--log", "json")
+    broken, answered = [], []
+    ends = threading.Event()
+
+    def ask() -> None:
+        while not ends.is_set():
+            try:
+                with httpx.Client(base_url=running.address, timeout=60) as client:
+                    for _ in range(20):
+                        answer = client.post("/recommend", json={"user": "u1", "n": 2})
+                        answered.append(answer.status_code)
+            except httpx.ConnectError:
+                return  # it has ended
+            except httpx.HTTPError as error:
+                broken.append(repr(error))
+
+    asking = [threading.Thread(target=ask) for _ in range(4)]
+    for one in asking:
+        one.start()
+    time.sleep(0.5)
+    running.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    assert httpx.get(f"{running.address}/readyz", timeout=60).status_code == 503
+    assert httpx.get(f"{running.address}/livez", timeout=60).headers["connection"] == "close"
+    assert running.process.wait(timeout=30) == 0
+    ends.set()
+    for one in asking:
+        one.join()
+    assert not broken and set(answered) == {200}
+    entries = [json.loads(line) for line in running.lines if line.startswith("{")]
+    assert {one["status"] for one in entries} == {200, 503} and len(entries) > len(answered)
+    assert set(entries[0]) >= {"time", "request_id", "method", "path", "seconds", "model"}

@@ -14,6 +14,7 @@ import pytest
 from tools.documentation import DOCS, Console, commands, read_blocks
 
 import coterie as ct
+from coterie.app.api.routes import ROUTES
 
 DEMO = Path(__file__).parents[2] / "src/coterie/app/web/demo/demo-ratings.csv"
 MARK = "<!-- run by tests/app/test_serve_guide.py"
@@ -54,6 +55,6 @@ def test_the_transcript_is_real(start, tmp_path):
         done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
         assert _same(_read(shown), _read(done.stdout)), f"{command}\n{done.stdout}"
         asked.add(re.search(rf"{re.escape(running.address)}(/[a-z.]+)", command)[1])
-    described = {"/predict", "/recommend", "/explain", "/similar", "/health", "/metrics"}
+    described = {route.path for route in ROUTES}
     assert asked == described | {"/openapi.json", "/nothing"}
     assert running.stop() == 0

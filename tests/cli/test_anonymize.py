@@ -51,7 +51,7 @@ def test_anonymize_writes_a_release(written: tuple[Path, dict[str, Any]]) -> Non
     folder, result = written
     assert set(result) == {
         "format_version", "refused", "reasons", "suggestions", "utility", "risk", "limits",
-        "weaker", "levels", "dataset", "private", "seconds",
+        "weaker", "levels", "dataset", "private", "seconds", "fit_for",
     }  # fmt: skip
     assert result["refused"] is False and result["reasons"] == []
     assert sorted(p.name for p in (folder / "out").iterdir()) == ["graph.csv", "report.html"]
@@ -243,3 +243,42 @@ def test_a_policy_weaker_than_the_default_is_named_in_the_verdict(
     for text in (done.stderr, page):
         assert "smallest class: 1, which is no limit (default 10)" in " ".join(text.split())
     assert "within every limit" not in page + done.stdout + done.stderr
+
+
+def _friends(folder: Path, both_ways: int = 0) -> None:
+    edges = list(nx.planted_partition_graph(4, 30, 0.3, 0.02, seed=1).edges)
+    edges += [(v, u) for u, v in edges[:both_ways]]
+    rows = "\n".join(f"p{u},p{v}" for u, v in edges)
+    (folder / "friends.csv").write_text(f"source,target\n{rows}\n")
+
+
+def test_a_network_that_may_be_directed_is_not_released_without_a_decision(tmp_path: Path) -> None:
+    _friends(tmp_path, both_ways=20)
+    done = coterie("anonymize", "friends.csv", "--out", "r", folder=tmp_path)
+    assert done.returncode == 2 and "20 of" in done.stderr
+    assert "set --objective directed, or --objective simple" in done.stderr
+    assert not (tmp_path / "state").exists()  # nothing is counted
+
+
+def test_a_column_that_may_be_sensitive_is_not_released_without_a_decision(tmp_path: Path) -> None:
+    _friends(tmp_path)
+    rows = "\n".join(f"p{i},{'abc'[i % 3]}" for i in range(120))
+    (tmp_path / "people.csv").write_text(f"node,Diagnosis\n{rows}\n")
+    command = ("anonymize", "friends.csv", "--out", "r", "--attributes", "people.csv")
+    done = coterie(*command, folder=tmp_path)
+    assert done.returncode == 2 and "the column 'Diagnosis' may be sensitive" in done.stderr
+    assert not (tmp_path / "state").exists()
+    decided = coterie(*command, "--not-sensitive", "Diagnosis", "--blocks", 2, folder=tmp_path)
+    assert decided.returncode in (0, 3)
+
+
+def test_earlier_releases_are_announced_and_a_killed_run_can_be_repeated(tmp_path: Path) -> None:
+    _friends(tmp_path)
+    command = ("anonymize", "friends.csv", "--dataset", "five", "--blocks", 2, "--private", "keep")
+    (tmp_path / "keep").mkdir()  # as a run leaves it that was killed while it wrote
+    (tmp_path / "keep" / ".DO-NOT-PUBLISH.txt.1234.part").write_text("This fol")
+    first = coterie(*command, "--out", "a", folder=tmp_path)
+    assert first.returncode == 0 and "published from" not in first.stderr
+    second = coterie(*command, "--out", "b", folder=tmp_path)
+    assert second.returncode == 0
+    assert "published from 'five' before: 1 graph; each further release" in second.stderr

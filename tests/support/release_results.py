@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from coterie.anonymize.attacks.attack import AttackResult, Controls, ExpectedHits, GraphAttacks
-from coterie.anonymize.attacks.averaging import AveragingResult
 from coterie.anonymize.attacks.known_degrees import DegreeAttackResult, VertexRefinementResult
+from coterie.anonymize.attacks.suite import AveragingResult
 from coterie.anonymize.risk.assessment import AttackRisk, Risk
 from coterie.anonymize.risk.disclosure import (
     CellDensities,

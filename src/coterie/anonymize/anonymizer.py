@@ -206,7 +206,8 @@ class Anonymizer(Estimator):
         recorded = RecordedRun(ledger or Ledger(), self.dataset)
         started = time.process_time()
         with running_engine(engine) as running, recorded:
-            used_up = self._too_many_releases(recorded.earlier)
+            policy = self.policy or Policy()
+            used_up = policy.check_releases(recorded.earlier + self.draws).reasons
             impossible = used_up or self._impossible(given.skeleton)
             if impossible:
                 release = self._refuse_without_drawing(given.skeleton, impossible)
@@ -325,10 +326,6 @@ class Anonymizer(Estimator):
                 "original (the policy allows 0 %)"
             ]
         return []
-
-    def _too_many_releases(self, earlier: int) -> list[str]:
-        """Return why the policy allows no further release of this dataset at all."""
-        return (self.policy or Policy()).check_releases(earlier + self.draws).reasons
 
     def _refuse_without_drawing(self, graph: Graph, reasons: list[str]) -> Release:
         """Return the refusal of a release that cannot be drawn."""

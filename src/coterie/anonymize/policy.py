@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 from coterie.anonymize import figures
 from coterie.anonymize.attacks.attack import AttackComparison
+from coterie.anonymize.features.attribute_coding import SensitiveRisk
 from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
-from coterie.anonymize.features.sensitive_columns import SensitiveRisk
 from coterie.anonymize.figures import NOT_IN_JSON, Figure, Private
 from coterie.anonymize.risk.assessment import Risk
-from coterie.anonymize.risk.attribute_inference import AttributeInference
-from coterie.anonymize.risk.disclosure import CellDisclosure, DegreeDisclosure
+from coterie.anonymize.risk.disclosure import AttributeInference, CellDisclosure, DegreeDisclosure
 from coterie.anonymize.utility.release_utility import Utility
 from coterie.base.errors import InputError
 

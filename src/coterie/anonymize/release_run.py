@@ -24,9 +24,9 @@ from coterie.anonymize.features.model import FeatureModel, assess_features
 from coterie.anonymize.features.network import Network, published_node_tables
 from coterie.anonymize.ledger import Ledger, LedgerEntry, fingerprint_of
 from coterie.anonymize.output.audit import AuditRecord, PublishedStatistics
-from coterie.anonymize.output.identity_map import IdentityMap
 from coterie.anonymize.output.public_summary import ReleaseFigures, summarize, summarize_for_owner
 from coterie.anonymize.output.release import Release
+from coterie.anonymize.output.release_folder import IdentityMap
 from coterie.anonymize.policy import Policy, PolicyDecision
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids
 from coterie.anonymize.risk.assessment import Risk, assess_risk
@@ -339,7 +339,10 @@ class ReleaseRun:
             parameters={**settings.get_params(), **parameters},
             entropy=str(self.entropy.entropy),
             classes=classes.n_classes,
-            published_statistics=_published_statistics(made.model),
+            # What a dcsbm release publishes besides degrees and edges between blocks
+            published_statistics=PublishedStatistics(made.model.targets)
+            if isinstance(made.model, StubModel)
+            else None,
             utility=made.utility,
             risk=made.risk,
             decision=decision,
@@ -385,10 +388,3 @@ def number_of_blocks(settings: Anonymizer, graph: Graph, seed: int = 0) -> int:
     if settings.n_blocks is not None:
         return settings.n_blocks
     return default_n_blocks(graph, settings.min_class_size, seed)
-
-
-def _published_statistics(model: ReleaseModel) -> PublishedStatistics | None:
-    """Return what a dcsbm release publishes in addition to degrees and edges between blocks."""
-    if not isinstance(model, StubModel):
-        return None
-    return PublishedStatistics(model.targets)

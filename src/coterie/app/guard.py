@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
-from collections.abc import Callable, Iterable, Mapping
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -109,6 +111,12 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
+def _request_id(given: str) -> str:
+    """Return the id that the client gave, or a new one."""
+    usable = 0 < len(given) <= 128 and given.isascii() and given.isprintable()
+    return given if usable else uuid.uuid4().hex
+
+
 class Guard:
     """ASGI middleware that refuses what must not be answered and adds security headers.
 
@@ -120,8 +128,11 @@ class Guard:
         The names under which the server may be asked.
     max_body : int
         Maximum size of a request body in bytes.
-    token : str, optional
-        Required as `Authorization: Bearer TOKEN`, if given.
+    tokens : callable, optional
+        Returns the tokens that are valid now; one of them is required as `Authorization: Bearer
+        TOKEN`.
+    finished : callable, optional
+        Called with scope, request id, status and seconds after each request, also a refused one.
     open_paths : tuple of str
         Paths that need no token.
     large_paths : mapping of str to int, optional
@@ -139,7 +150,8 @@ class Guard:
         *,
         hosts: AllowedHosts,
         max_body: int,
-        token: str | None = None,
+        tokens: Callable[[], Sequence[str]] | None = None,
+        finished: Callable[[Scope, str, int, float], None] | None = None,
         open_paths: tuple[str, ...] = (),
         large_paths: Mapping[str, int] | None = None,
         body_seconds: float = 60.0,
@@ -148,7 +160,9 @@ class Guard:
         self.app = app
         self.hosts = hosts
         self.max_body = max_body
-        self.token = token
+        self.tokens = tokens
+        self.finished = finished
+        self.closing = False  # ask clients to close their connections
         self.open_paths = open_paths
         self.large_paths = dict(large_paths or {})
         self.body_seconds = body_seconds
@@ -161,6 +175,9 @@ class Guard:
                 await self.app(scope, receive, send)
             return  # no websockets
         started = counted = False
+        status, began = 499, time.perf_counter()  # 499: the client has gone
+        headers = Headers(scope=scope)
+        request_id = _request_id(headers.get("x-request-id", ""))
 
         def count() -> None:
             nonlocal counted
@@ -172,14 +189,17 @@ class Guard:
             self.in_flight += 1
 
         async def guarded_send(message: Message) -> None:
-            nonlocal started
+            nonlocal started, status
             if message["type"] == "http.response.start":
-                started = True
-                headers = MutableHeaders(raw=message["headers"])
+                started, status = True, message["status"]
+                answered = MutableHeaders(raw=message["headers"])
                 for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("content-security-policy", PAGE_POLICY)
-                message["headers"] = headers.raw
+                    answered.setdefault(name, value)
+                answered.setdefault("content-security-policy", PAGE_POLICY)
+                answered["x-request-id"] = request_id
+                if self.closing:
+                    answered["connection"] = "close"
+                message["headers"] = answered.raw
             await send(message)
 
         try:
@@ -195,6 +215,8 @@ class Guard:
             await problem.response()(scope, receive, guarded_send)
         finally:
             self.in_flight -= counted
+            if self.finished is not None:
+                self.finished(scope, request_id, status, time.perf_counter() - began)
 
     def _check(self, scope: Scope) -> None:
         """Raise ProblemError for a request that must not be answered."""
@@ -210,9 +232,9 @@ class Guard:
             scheme, _, netloc = origin.partition("://")
             if scheme not in ("http", "https") or netloc.lower() != hosts[0].lower():
                 raise ProblemError(403, "requests from other web sites are refused")
-        if headers.get("sec-fetch-site", "none") not in _OWN_PAGES and not (
-            scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
-        ):
+        navigates = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
+        own = headers.get("sec-fetch-site", "none") in _OWN_PAGES
+        if not (own or navigates):
             raise ProblemError(403, "requests from other web sites are refused")
         length = headers.get("content-length")
         if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
@@ -220,10 +242,11 @@ class Guard:
         limit = self._limit(scope)
         if length is not None and int(length) > limit:
             raise _too_large(limit)
-        if self.token is not None and scope["path"] not in self.open_paths:
+        if self.tokens is not None and scope["path"] not in self.open_paths:
             kind, _, given = headers.get("authorization", "").partition(" ")
-            right = hmac.compare_digest(given.strip().encode(), self.token.encode())
-            if kind.lower() != "bearer" or not right:
+            sent = given.strip().encode()
+            right = [hmac.compare_digest(sent, token.encode()) for token in self.tokens()]
+            if kind.lower() != "bearer" or not any(right):
                 raise ProblemError(
                     401,
                     "a token is required: send the header Authorization: Bearer TOKEN",
@@ -265,18 +288,6 @@ class Guard:
 def _too_large(limit: int) -> ProblemError:
     return ProblemError(
         413,
-        f"this is larger than {_readable(limit)}, the maximum",
+        f"this is larger than {limit / (1 << 20):.3g} MB, the maximum",
         headers={"connection": "close"},
     )
-
-
-def _readable(size: int) -> str:
-    """Return a size in bytes for people.
-
-    >>> _readable(1 << 20), _readable(512)
-    ('1 MB', '512 bytes')
-    """
-    for unit, amount in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
-        if size >= amount:
-            return f"{size / amount:.3g} {unit}"
-    return f"{size} bytes"

@@ -26,6 +26,11 @@ def stylesheet() -> str:
     return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 
 
+def static_text(name: str) -> str:
+    """Return a script of the folder `static`."""
+    return (resources.files("coterie.app") / "static" / name).read_text(encoding="utf-8")
+
+
 def filled(template: str, **values: Any) -> str:
     """Return a template of the folder `templates` with these values; HTML is escaped."""
     return _environment().get_template(f"{template}.j2").render(version=__version__, **values)

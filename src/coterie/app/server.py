@@ -18,6 +18,7 @@ from coterie.base.errors import InputError, MissingDependencyError
 _MOST_CONNECTIONS = 900  # then the one that is silent for longest is closed
 _OTHER_FILES = 120  # that a process needs besides connections
 _GRACE_SECONDS = 10
+_FIRST_REQUEST = 0.3  # seconds after which a new connection counts as idle
 HEAD_SECONDS = 20.0  # for the head of a request; the guard limits the body
 HEAD_BYTES = 64 << 10
 
@@ -103,14 +104,18 @@ def run(
     listening: socket.socket,
     started: Callable[[], None],
     stopping: Callable[[], None] = lambda: None,
+    drain: float = 0.0,
 ) -> None:
     """Answer requests until Ctrl-C or SIGTERM; requests in progress are answered first.
 
-    `started` is called when the server answers, `stopping` when it was asked to end.
+    `started` is called when the server answers, `stopping` when it was asked to end. After SIGTERM
+    it answers new requests for another `drain` seconds: a load balancer needs time to notice.
     """
     import uvicorn
 
     class Server(uvicorn.Server):
+        draining = False
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             started()
@@ -120,7 +125,11 @@ def run(
             # Not raised again afterwards, as uvicorn would: this is the usual way to stop.
             if self.should_exit and sig == signal.SIGINT:
                 self.force_exit = True
-            self.should_exit = True
+            if sig == signal.SIGTERM and drain and not self.draining:
+                self.draining = True
+                threading.Timer(drain, self.handle_exit, (signal.SIGINT, None)).start()
+            else:
+                self.should_exit = True
 
     config = uvicorn.Config(
         app,
@@ -191,6 +200,13 @@ def _impatient_protocol() -> Any:
         def on_headers_complete(self) -> None:
             self.in_head = False
             super().on_headers_complete()
+
+        def shutdown(self) -> None:
+            # The first request of a new connection may be on its way.
+            if self.cycle is None and self.loop.time() - self.heard < _FIRST_REQUEST:
+                self.loop.call_later(_FIRST_REQUEST, super().shutdown)
+            else:
+                super().shutdown()
 
         def data_received(self, data: bytes) -> None:
             self.heard = self.loop.time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from coterie.anonymize.policy import Limit
 
 
+# In names of columns that few people would want to see published about themselves
+_DELICATE = re.compile(
+    "diagnos|disease|illness|health|medic|hiv|disab|pregnan|religio|faith|ethnic|(?<![a-z])race"
+    "|politic|party|union|sexual|orientation|salary|income|debt|crim|convict|drug"
+)
+
+
 @command(reads=ANYTHING)
 def run(
     session: Session,
@@ -26,9 +34,10 @@ def run(
     dataset: str | None = None,
     private: Path | None = None,
     private_options: str | None = None,
-    objective: str = "simple",
+    objective: str | None = None,
     attributes: Path | None = None,
     sensitive: list[str] | None = None,
+    not_sensitive: list[str] | None = None,
     blocks: int | None = None,
     model: str = "dcsbm",
     rewire: bool = True,
@@ -87,7 +96,7 @@ def run(
         min_class_size=min_class_size,
         max_edge_probability=max_edge_probability,
         model=model,
-        objective=objective,
+        objective=objective or "simple",
         sensitive=tuple(sensitive or ()),
         steps=Steps(rewire=rewire),
         draws=draws,
@@ -97,6 +106,10 @@ def run(
     )
     with stopwatch() as seconds:
         network = load_network(session, graph, objective, attributes)
+        if network.attributes is not None:
+            decided = [*(sensitive or ()), *(not_sensitive or ())]
+            _require_decisions(network.attributes.names, decided)
+        _announce_earlier(session, dataset)
         with session.progress("anonymize") as callback:
             release = anonymizer.release(
                 network.graph,
@@ -130,6 +143,33 @@ def run(
         raise PolicyRefusedError([*release.reasons, *suggestions])
     _print_release(session, release, out, private or folders.private, research_truth)
     return result
+
+
+def _require_decisions(columns: list[str], decided: list[str]) -> None:
+    """Raise InputError for a column that may be sensitive and was not decided about."""
+    for name in columns:
+        if name not in decided and _DELICATE.search(name.lower()):
+            raise InputError(
+                f"the column {name!r} may be sensitive",
+                remedy=f"give --sensitive {name}, which limits what a class tells about it, or "
+                f"--not-sensitive {name} to release it as an ordinary column",
+            )
+
+
+def _announce_earlier(session: Session, dataset: str) -> None:
+    """Say what was published from this dataset before, of both kinds, and the consequence."""
+    from coterie.anonymize.ledger import Ledger
+
+    released, epsilon = Ledger().releases(dataset), Ledger().spent(dataset)
+    if released or epsilon:
+        graphs = "1 graph" if released == 1 else f"{released} graphs"
+        sketched = f" and sketches with epsilon {float(epsilon):g} in all" if epsilon else ""
+        more = ", and for releases and sketches together no epsilon holds" if epsilon else ""
+        session.say(
+            f"published from {dataset!r} before: {graphs}{sketched}; each further release "
+            f"gives away more{more}",
+            important=True,
+        )
 
 
 def _print_release(

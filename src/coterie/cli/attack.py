@@ -33,8 +33,8 @@ def run(
     """
     from coterie.anonymize.attacks.suite import attack
     from coterie.anonymize.features.network import skeleton_of
-    from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import attack_json
+    from coterie.anonymize.output.release_folder import read_identity_map
     from coterie.anonymize.published_graph import PublishedGraph
 
     networks = load_both(

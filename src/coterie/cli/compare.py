@@ -35,12 +35,12 @@ def run(
     Example: coterie compare friends.csv release/graph.csv --full
     """
     from coterie.anonymize.features.network import skeleton_of
-    from coterie.anonymize.output.identity_map import read_identity_map
     from coterie.anonymize.output.json_form import (
         comparison_json,
         full_comparison_json,
         result_json,
     )
+    from coterie.anonymize.output.release_folder import read_identity_map
     from coterie.anonymize.utility.full_measures import compare_fully
     from coterie.anonymize.utility.measures import compare
 

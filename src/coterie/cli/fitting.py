@@ -73,9 +73,11 @@ class FitOutcome:
         """Return the keys of the JSON output that every fit has."""
         model, hard = self.model, self.facts is not None
         history = [entry._asdict() for entry in model.history_]
-        if not hard:
-            for entry in history:
+        for entry in history:
+            if self.facts is None:
                 del entry["moved"]
+            elif self.facts.minimised_length:  # "entropy" has it too, its name in earlier versions
+                entry["description_length"] = entry["entropy"]
         return {
             "entropy": model.entropy_,
             "iterations": len(history),

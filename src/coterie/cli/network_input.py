@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,10 +30,13 @@ class LoadedNetwork(NamedTuple):
 def load_network(
     session: Session,
     path: str,
-    objective: str,
+    objective: str | None,
     attributes: Path | None = None,
 ) -> LoadedNetwork:
-    """Load a graph of the kind that `objective` names, and its attributes."""
+    """Load a graph of the kind that `objective` names, and its attributes.
+
+    Without an objective the graph is simple, and a file that may be directed is an error.
+    """
     from coterie.data.node_table import read_attributes
     from coterie.data.readers import read_bipartite
     from coterie.data.table import refuse_times
@@ -60,6 +64,19 @@ def load_network(
                 "the file has no column of weights",
                 path=path,
                 remedy="add a third column, or release it with --objective simple",
+            )
+    if objective is None and path != "-":  # standard input cannot be read twice
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the remarks were printed
+            one_way = load_graph(session, path, notify=lambda found: None, directed=True).n_edges
+        both = one_way - graph.n_edges
+        if 0 < both < graph.n_edges:
+            raise InputError(
+                f"{both:,} of {graph.n_edges:,} connections are given in both directions, the "
+                "others in one: the network may be directed",
+                path=path,
+                remedy="set --objective directed, or --objective simple to release it without "
+                "directions",
             )
     table = None if attributes is None else read_attributes(attributes, graph)
     return LoadedNetwork(graph, sides, table)

@@ -318,6 +318,9 @@ CATALOGUE = {
         "are 1).",
         names=("--likes/--no-likes",),
     ),
+    "log": Option(
+        "Access log on stderr: none, or json (one JSON object per request).", choices="none json"
+    ),
     "accept_inference": Option(
         "Accept that this share of all connections can be concluded from groups and degrees, "
         "whether or not they are in the data; recorded in audit and report (default: 0.5, or that "
@@ -571,6 +574,11 @@ CATALOGUE = {
         "Attribute that classes must not disclose; may be repeated. Example: --sensitive diagnosis",
         "COLUMN",
     ),
+    "not_sensitive": Option(
+        "Attribute whose name sounds sensitive and that is released as an ordinary column; may be "
+        "repeated. Example: --not-sensitive party_size",
+        "COLUMN",
+    ),
     "separator": Option(
         "Field separator of a text file: comma, semicolon, tab, whitespace, '|' or '::' "
         "(auto-detected). Example: --separator ';'",
@@ -599,6 +607,10 @@ CATALOGUE = {
     "titles": reads(
         "Table of item id and title, such as u.item or movies.csv of MovieLens; titles are shown "
         "next to the ids."
+    ),
+    "token_file": reads(
+        "File with the tokens that clients may use, one per line. It is read again when it "
+        "changes, so that tokens can be replaced without a restart."
     ),
     "tol": Option(
         "Stop when the last iterations lowered the entropy by less than this share: 0.001 is 0.1 "

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import sys
 import warnings
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 from coterie.base.errors import AssumptionWarning, InputError
-from coterie.base.json_values import JsonObject
+from coterie.base.json_values import JsonObject, as_json
 from coterie.cli.session import Session, command
 
+Tokens = Callable[[], Sequence[str]]
 TOKEN_VARIABLE = "COTERIE_TOKEN"
 _SHORTEST_TOKEN = 16
+_DRAIN_SECONDS = 1.0
 
 
 @command(unused=("seed",))
@@ -21,13 +28,15 @@ def run(
     port: int = 8000,
     host: str = "127.0.0.1",
     allow_host: list[str] | None = None,
+    token_file: Path | None = None,
+    log: str = "none",
     answer_memory: int = 32,
 ) -> JsonObject:
     """Answer HTTP requests with a saved recommender.
 
-    Routes: /predict, /recommend, /explain, /similar, /health, /metrics and /openapi.json. If the
-    model file is replaced, the new model answers from then on. Ctrl-C stops the server after the
-    requests in progress.
+    Routes: /predict, /recommend, /explain, /similar, /health, /livez, /readyz, /metrics
+    and /openapi.json. If the model file is replaced, the new model answers from then on. Ctrl-C or
+    SIGTERM stops the server after the requests in progress.
 
     Example: coterie serve films.model --port 8000
     """
@@ -40,13 +49,14 @@ def run(
     from coterie.app.server import address, listening_socket
     from coterie.app.server import run as serve
 
-    token = _token(required=not is_loopback(host), session=session)
+    tokens = _tokens(token_file, required=not is_loopback(host), session=session)
     app = make_api(
         model,
         hosts=AllowedHosts.of(host, allow_host or ()),
-        token=token,
+        tokens=tokens,
         threads=session.threads,
         answer_memory=answer_memory << 20,
+        logged=_log_request if log == "json" else None,
     )
     # What a request leaves to the library is said in its answer, not in the terminal.
     warnings.simplefilter("ignore", AssumptionWarning)
@@ -56,24 +66,46 @@ def run(
     def started() -> None:
         session.say(f"{model} answers on {place} (stop with Ctrl-C)", important=True)
 
-    serve(app, listening, started)
+    def stopping() -> None:
+        app.closing = app.app.state.model_file.closing = True  # type: ignore[attr-defined]
+
+    serve(app, listening, started, stopping, _DRAIN_SECONDS)
     session.say("stopped")
     return {"model": model, "address": place}
 
 
-def _token(*, required: bool, session: Session) -> str | None:
-    """Return the token that clients must send; None if none is required."""
+def _log_request(entry: JsonObject) -> None:
+    """Write one line of the access log."""
+    line = as_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry})
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _tokens_of(path: Path) -> list[str]:
+    """Return the tokens of a file as it is now; none if it cannot be read."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+        return [line for line in lines if _is_token(line)]
+    return []
+
+
+def _is_token(text: str) -> bool:
+    usable = len(text) >= _SHORTEST_TOKEN and text.isascii() and text.isprintable()
+    return usable and not text.startswith("#")
+
+
+def _tokens(path: Path | None, *, required: bool, session: Session) -> Tokens | None:
+    """Return a function that returns the valid tokens; None if none is required."""
     given = os.environ.get(TOKEN_VARIABLE)
-    if given is not None:
-        if len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable():
-            raise InputError(
-                f"the token in {TOKEN_VARIABLE} is not {_SHORTEST_TOKEN} or more printable ASCII "
-                "characters",
-                remedy="use a longer one, for example from `openssl rand -hex 16`",
-            )
-        return given
-    if not required:
-        return None
-    made = secrets.token_urlsafe(24)
-    session.say(f"token: {made} (set {TOKEN_VARIABLE} to use your own)", important=True)
-    return made
+    if path is None and given is None and required:
+        given = secrets.token_urlsafe(24)
+        session.say(f"token: {given} (set {TOKEN_VARIABLE} to use your own)", important=True)
+    if (path is not None and not _tokens_of(path)) or (given is not None and not _is_token(given)):
+        raise InputError(
+            f"there is no token of {_SHORTEST_TOKEN} or more printable ASCII characters in "
+            f"{path or TOKEN_VARIABLE}",
+            remedy="use a longer one, for example from `openssl rand -hex 16`",
+        )
+    if path is not None:
+        return lambda: _tokens_of(path)
+    return None if given is None else lambda: [given]

@@ -55,6 +55,7 @@ _BLOCK_MODEL = re.compile(r'`BlockModel\("([a-z-]+)"(, nested=True)?\)`')
 _K_MEANS = re.compile(r'`GeneralizedKMeans\((\d+)(?:, objective="([a-z-]+)")?\)`')
 
 _ADDRESS_SPACE = 1_000_000_000  # bytes; with 0.7 GB, loading and compiling fail
+_LENGTHS = ("describing", "sampling")  # stages whose progress has a description length
 _COMPILING = "compiling (slow only the first time)"
 _COMPILES_ONCE = (
     "compiling numerical code, once; this takes up to a minute "
@@ -186,14 +187,15 @@ class Session:
             task = bar.add_task(title, total=None, what="")
 
             def update(p: Progress) -> None:
-                entropy = "" if p.entropy is None else f"entropy {p.entropy:,.1f}"
+                what = "description length" if p.stage in _LENGTHS else "entropy"
+                value = "" if p.entropy is None else f"{what} {p.entropy:,.1f}"
                 stage = _COMPILING if p.stage == "compiling" else p.stage
                 bar.update(
                     task,
                     description=f"{title}: {stage}",
                     completed=p.done,
                     total=p.total,
-                    what=" ".join(part for part in (entropy, p.note) if part),
+                    what=" ".join(part for part in (value, p.note) if part),
                 )
 
             yield update

@@ -8,11 +8,7 @@ from coterie.data import Graph, Ratings
 from coterie.data.foreign import as_graph, package_of
 
 _CONVERSIONS = {
-    ("networkx", Graph): "ct.Graph.from_networkx(G)",
-    ("igraph", Graph): "ct.Graph.from_igraph(g)",
-    ("scipy", Graph): "ct.Graph.from_scipy(matrix)",
     ("numpy", Graph): "ct.Graph.from_numpy(matrix)",
-    ("pandas", Graph): "ct.Graph.from_pandas(frame)",
     ("scipy", Ratings): "ct.Ratings.from_scipy(matrix)",
     ("numpy", Ratings): "ct.Ratings.from_numpy(matrix)",
     ("pandas", Ratings): "ct.Ratings.from_pandas(frame)",
@@ -60,9 +56,9 @@ def type_name(kind: type) -> str:
 def conversion(data: Any, wanted: type) -> str | None:
     """Return how to convert data of another library to a coterie type; None if unknown.
 
-    >>> import networkx
-    >>> conversion(networkx.Graph(), Graph)
-    'convert it with ct.Graph.from_networkx(G)'
+    >>> import numpy
+    >>> conversion(numpy.eye(2), Graph)
+    'convert it with ct.Graph.from_numpy(matrix)'
     """
     call = _CONVERSIONS.get((package_of(data), wanted))
     return None if call is None else f"convert it with {call}"

@@ -106,12 +106,13 @@ def _verdict(summary: PublicSummary) -> Verdict:
     if summary.refused:
         text = "Nothing was released: a limit of the privacy policy would have been exceeded."
         return Verdict(text, "bad", "✗ refused", reasons)
+    useful = [summary.utility.verdict] if summary.utility and summary.utility.verdict else []
     not_kept = summary.utility.not_kept if summary.utility else []
     return Verdict(
         decision_text(summary),
         "warn" if summary.weaker else "good",
         "! released under a weaker policy" if summary.weaker else "✓ released",
-        [f"Not preserved: {what}" for what in not_kept],
+        [*useful, *([f"Not preserved: {'; '.join(not_kept)}"] if not_kept else [])],
     )
 
 

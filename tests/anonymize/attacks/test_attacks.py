@@ -17,11 +17,10 @@ from tests import reference
 
 from coterie.anonymize.attacks import seeded as seeded_attacks
 from coterie.anonymize.attacks.attack import expected_hits
-from coterie.anonymize.attacks.averaging import averaging_attack
 from coterie.anonymize.attacks.fingerprints import fingerprints, match_fingerprints
 from coterie.anonymize.attacks.known_degrees import vertex_refinement
 from coterie.anonymize.attacks.seeded import guess_everyone_attack, seeded_attack
-from coterie.anonymize.attacks.suite import attack, deleted_copy, naive_copy
+from coterie.anonymize.attacks.suite import attack, averaging_attack, deleted_copy, naive_copy
 from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.intervals import wilson
 from coterie.anonymize.published_graph import PublishedGraph, assign_new_ids

@@ -13,17 +13,18 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from tests import reference
 
-from coterie.anonymize.features.attribute_coding import OTHER, code_attributes
+from coterie.anonymize.features.attribute_coding import (
+    OTHER,
+    blend_sensitive,
+    class_counts,
+    code_attributes,
+    distances,
+    sensitive_risk,
+)
 from coterie.anonymize.features.attribute_measures import assortativity
 from coterie.anonymize.features.attribute_model import AttributeModel
 from coterie.anonymize.features.comparison import compare_networks
 from coterie.anonymize.features.network import Network
-from coterie.anonymize.features.sensitive_columns import (
-    blend_sensitive,
-    class_counts,
-    distances,
-    sensitive_risk,
-)
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.data.node_table import ColumnKind, NodeTable, read_attributes

@@ -10,6 +10,7 @@ from tests import reference
 
 import coterie as ct
 from coterie.anonymize.draw.dcsbm import StubModel
+from coterie.anonymize.features.attribute_coding import SensitiveRisk
 from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.features.full_knowledge_attack import (
     FullKnowledgeAttack,
@@ -18,7 +19,6 @@ from coterie.anonymize.features.full_knowledge_attack import (
 )
 from coterie.anonymize.features.model import FeatureModel
 from coterie.anonymize.features.network import Network, skeleton_of
-from coterie.anonymize.features.sensitive_columns import SensitiveRisk
 from coterie.base.errors import InputError
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable

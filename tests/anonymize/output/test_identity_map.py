@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.anonymize.output.identity_map import (
+from coterie.anonymize.output.release_folder import (
     IdentityMap,
     read_identity_map,
     write_identity_map,

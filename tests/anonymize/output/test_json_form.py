@@ -141,7 +141,7 @@ def test_release_json() -> None:
     result = release_json(Policy().check(risk, 1), ["`n_blocks=3` would pass (tried)"], None, risk)
     assert set(result) == {
         "format_version", "refused", "reasons", "suggestions", "utility", "risk", "limits",
-        "weaker", "levels",
+        "weaker", "levels", "fit_for",
     }  # fmt: skip
     assert result["refused"] is True and len(result["reasons"]) == 1
     assert set(result["limits"][0]) == {
@@ -159,6 +159,7 @@ def test_release_json_if_nothing_was_drawn() -> None:
         "refused": True,
         "reasons": ["too small"],
         "suggestions": [],
+        "fit_for": [],
         "utility": {},
         "risk": {},
         "limits": [],
@@ -177,7 +178,7 @@ def test_audit_json(release: Release, tmp_path: Path, monkeypatch: pytest.Monkey
         "written", "format_version", "refused", "reasons", "model", "blocks", "draws", "version",
         "input_sha256", "dataset", "ledger_entry", "earlier_releases", "parameters", "entropy",
         "classes", "published_statistics", "utility", "risk", "levels", "limits", "weaker",
-        "seconds", "releases", "forced", "research_truth", "folder",
+        "seconds", "releases", "forced", "research_truth", "folder", "fit_for",
     }  # fmt: skip
     assert audit["entropy"] == "1"
     assert set(audit["published_statistics"]) == {"targets"}

@@ -10,7 +10,7 @@ from tests import reference
 
 from coterie.anonymize.draw.classes import Classes, divide_into_classes
 from coterie.anonymize.policy import Policy
-from coterie.anonymize.risk.attribute_inference import AttributeInference, attribute_inference
+from coterie.anonymize.risk.disclosure import AttributeInference, attribute_inference
 from coterie.data import Graph
 
 

@@ -14,7 +14,6 @@ from tests import reference
 
 from coterie.anonymize.output.json_form import full_comparison_json
 from coterie.anonymize.published_graph import assign_new_ids
-from coterie.anonymize.utility.centrality import betweenness_of_nodes, gini, pagerank
 from coterie.anonymize.utility.full_measures import (
     compare_fully,
     cores,
@@ -22,6 +21,7 @@ from coterie.anonymize.utility.full_measures import (
     smallest_eigenvalue,
 )
 from coterie.anonymize.utility.graphlets import count_graphlets
+from coterie.anonymize.utility.paths import betweenness_of_nodes, gini, pagerank
 from coterie.anonymize.utility.resilience import (
     cut_points,
     epidemic_sizes,

@@ -178,3 +178,14 @@ def test_karate_club_is_explained() -> None:
     ]
     assert "These blocks are roles, not communities" in roles.report()
     assert ct.GeneralizedKMeans(1).fit(G).explain() == []  # one block was requested
+
+
+def test_blocks_with_most_edges_outside_are_not_called_communities() -> None:
+    """Ten groups, of which each is denser inside, but has most edges with the nine others."""
+    G = nx.planted_partition_graph(10, 30, 0.5, 0.09, seed=1)
+    model = ct.GeneralizedKMeans(10, objective="degree-corrected").fit(G)
+    sentence = model.explain()[0]
+    inside = inside_edges(model.graph_, model.labels_)
+    assert inside.modularity > 0.1 and inside.share < 0.5
+    assert "these are not communities" in sentence
+    assert f"{100 * inside.share:.0f} % of the edges are inside blocks" in sentence

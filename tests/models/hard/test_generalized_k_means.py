@@ -247,7 +247,6 @@ def test_agreement_equals_scikit_learn():
 
 def foreign_graphs():
     edges = nx.karate_club_graph()
-    yield nx.to_pandas_edgelist(edges), r"pandas\.DataFrame.*ct\.Graph\.from_pandas"
     yield nx.to_numpy_array(edges), r"numpy\.ndarray.*ct\.Graph\.from_numpy"
     yield [(0, 1)], "not to list; convert the data"
 

@@ -13,7 +13,7 @@ from coterie.anonymize.figures import Private
 from coterie.anonymize.intervals import Interval, wilson
 from coterie.anonymize.published_graph import PublishedGraph
 from coterie.data import Graph
-from coterie.kernels.graphs.vertex_refinement import refine
+from coterie.kernels.graphs.triangles import refine
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,11 +17,11 @@ from coterie.anonymize.draw.classes import Classes
 from coterie.anonymize.features.attribute_coding import (
     CodedAttributes,
     ColumnCoding,
+    blend_sensitive,
     code_attributes,
 )
 from coterie.anonymize.features.attribute_combinations import ClassRows, class_rows
 from coterie.anonymize.features.attribute_measures import correlation_over_edges
-from coterie.anonymize.features.sensitive_columns import blend_sensitive
 from coterie.base.randomness import stream_keys
 from coterie.data import Graph
 from coterie.data.node_table import NodeTable

@@ -10,6 +10,7 @@ import numpy as np
 
 from coterie.anonymize import figures
 from coterie.anonymize.draw.bipartite import butterflies
+from coterie.anonymize.features.attribute_coding import SensitiveRisk
 from coterie.anonymize.features.attribute_measures import (
     column_measures,
     combination_distance,
@@ -19,7 +20,6 @@ from coterie.anonymize.features.attribute_measures import (
 from coterie.anonymize.features.directions import direction_distributions, direction_measures
 from coterie.anonymize.features.full_knowledge_attack import FullKnowledgeAttack
 from coterie.anonymize.features.network import Network, skeleton_of
-from coterie.anonymize.features.sensitive_columns import SensitiveRisk
 from coterie.anonymize.features.weights import weight_distributions, weight_measures
 from coterie.anonymize.figures import (
     DistributionDistance,

@@ -36,13 +36,6 @@ class FullKnowledgeAttack(Private):
     naive: int  # in as many copies with only the names removed
     deviation: float = 0.0  # standard deviation of the number that luck explains
 
-    @property
-    def z(self) -> float:
-        """The number of standard deviations above what luck explains."""
-        if self.deviation > 0:
-            return (self.correct - self.expected) / self.deviation
-        return 0.0 if self.correct <= self.expected + 1e-9 else float("inf")
-
 
 def attack_with_full_knowledge(
     original: Network,

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.random import Generator
 
 from coterie.anonymize.draw.classes import Classes
+from coterie.anonymize.features.attribute_coding import SensitiveRisk, sensitive_risk
 from coterie.anonymize.features.attribute_model import AttributeModel
 from coterie.anonymize.features.comparison import FeatureResults, compare_networks
 from coterie.anonymize.features.directions import DirectionModel
 from coterie.anonymize.features.full_knowledge_attack import attack_with_full_knowledge
 from coterie.anonymize.features.network import Network, sides_of_nodes
-from coterie.anonymize.features.sensitive_columns import SensitiveRisk, sensitive_risk
 from coterie.anonymize.features.weights import WeightModel
-from coterie.anonymize.risk.attribute_inference import AttributeInference, attribute_inference
+from coterie.anonymize.risk.disclosure import AttributeInference, attribute_inference
 from coterie.data import Graph
 
 

@@ -39,6 +39,7 @@ def release_json(
         "refused": decision.refused,
         "reasons": decision.reasons,
         "suggestions": suggestions,
+        "fit_for": [] if utility is None else utility.fit_for,
         "utility": {} if utility is None else result_json(utility),
         "risk": {} if risk is None else result_json(risk),
         "limits": result_json(decision.limits),

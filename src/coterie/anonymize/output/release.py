@@ -15,14 +15,15 @@ from coterie.anonymize.features.comparison import FeatureResults
 from coterie.anonymize.features.network import PublishedColumns
 from coterie.anonymize.ledger import Ledger, LedgerEntry
 from coterie.anonymize.output.audit import AuditRecord, Publication, written_audit
-from coterie.anonymize.output.identity_map import IdentityMap, write_identity_map
 from coterie.anonymize.output.json_form import audit_json
 from coterie.anonymize.output.public_summary import OwnerSummary, PublicSummary
 from coterie.anonymize.output.release_folder import (
+    IdentityMap,
     check_format,
     default_private_folder,
     plan_folders,
     staged_folder,
+    write_identity_map,
 )
 from coterie.anonymize.policy import Policy, PolicyDecision
 from coterie.anonymize.risk.assessment import Risk

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from coterie.anonymize.attacks.attack import AttackComparison, AttackResult, Controls, GraphAttacks
-from coterie.anonymize.attacks.averaging import AveragingResult, averaging_attack
 from coterie.anonymize.attacks.catalogue import ATTACKS, compare_attacks
-from coterie.anonymize.attacks.suite import AttackSuite
+from coterie.anonymize.attacks.suite import AttackSuite, AveragingResult, averaging_attack
 from coterie.anonymize.draw.models import ReleaseModel
 from coterie.anonymize.figures import NOT_IN_JSON, Private
 from coterie.anonymize.published_graph import PublishedGraph
-from coterie.anonymize.risk.attribute_inference import AttributeInference
 from coterie.anonymize.risk.disclosure import (
+    AttributeInference,
     CellDisclosure,
     ClassRisk,
     cell_disclosure,

@@ -8,13 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.anonymize.figures import FURTHER_MEASURES, FigureRow, Private
-from coterie.anonymize.utility.centrality import (
-    BETWEENNESS_WORK,
-    Betweenness,
-    betweenness,
-    gini,
-    pagerank,
-)
 from coterie.anonymize.utility.graphlets import Graphlets, count_graphlets
 from coterie.anonymize.utility.measures import (
     Comparison,
@@ -22,6 +15,13 @@ from coterie.anonymize.utility.measures import (
     compare,
     eigenvalue_tolerance,
     extreme_eigenvalues,
+)
+from coterie.anonymize.utility.paths import (
+    BETWEENNESS_WORK,
+    Betweenness,
+    betweenness,
+    gini,
+    pagerank,
 )
 from coterie.anonymize.utility.resilience import (
     CutPoints,

@@ -171,34 +171,20 @@ def judge(
             name = sentence.partition(":")[0]
             judged.append(Property(name, figure.purpose, kept, sentence))
     isolates = float(np.mean([m.isolates for m in draws])) - original.isolates
-    judged.append(
-        Property(
-            "connection",
-            "paths",
-            isolates <= SHARE * original.nodes,
-            f"connection: {isolates:.0f} more nodes without an edge",
-        )
+    text = f"connection: {isolates:.0f} more nodes without an edge"
+    judged.append(Property("connection", "paths", isolates <= SHARE * original.nodes, text))
+    near = degree_distance <= DEGREES.tolerance
+    text = (
+        f"{DEGREES.label}: it differs for up to {100 * degree_distance:.1f} % of the nodes "
+        "(Kolmogorov-Smirnov distance)"
     )
-    judged.append(
-        Property(
-            DEGREES.label,
-            DEGREES.purpose,
-            degree_distance <= DEGREES.tolerance,
-            f"{DEGREES.label}: it differs for up to {100 * degree_distance:.1f} % of the nodes "
-            "(Kolmogorov-Smirnov distance)",
-        )
-    )
+    judged.append(Property(DEGREES.label, DEGREES.purpose, near, text))
     first = np.array(original.spectrum[:3])
     then = np.mean([m.spectrum[:3] for m in draws], axis=0)
-    shown_values = (", ".join(map(shown, values)) for values in (first, then))
-    judged.append(
-        Property(
-            EIGENVALUES.label,
-            EIGENVALUES.purpose,
-            bool((np.abs(then - first) <= EIGENVALUES.tolerance * np.abs(first) + 1e-9).all()),
-            "{}: {} became {}".format(EIGENVALUES.label, *shown_values),
-        )
-    )
+    near = bool((np.abs(then - first) <= EIGENVALUES.tolerance * np.abs(first) + 1e-9).all())
+    values = (", ".join(map(shown, values)) for values in (first, then))
+    text = "{}: {} became {}".format(EIGENVALUES.label, *values)
+    judged.append(Property(EIGENVALUES.label, EIGENVALUES.purpose, near, text))
     if communities is not None:
         judged += judge_communities(communities)
     for row in further:

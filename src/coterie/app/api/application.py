@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import gc
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route as WebRoute
+from starlette.types import Scope
 
 from coterie.app.api.documentation import documentation_page, openapi_document
 from coterie.app.api.endpoint import MAX_BYTES, AnswerCache, Endpoint
@@ -21,8 +22,9 @@ from coterie.app.api.metrics import Metrics
 from coterie.app.api.model_file import ModelFile, ReloadThread
 from coterie.app.api.routes import ROUTES, Route
 from coterie.app.guard import AllowedHosts, Guard
-from coterie.app.page import stylesheet
+from coterie.app.page import static_text, stylesheet
 from coterie.app.problem import ProblemError, problem_handlers
+from coterie.base.json_values import JsonObject
 from coterie.engine import LocalEngine
 
 MAX_BODY = 1 << 20
@@ -32,10 +34,11 @@ def make_api(
     path: str | PathLike[str],
     *,
     hosts: AllowedHosts,
-    token: str | None = None,
+    tokens: Callable[[], Sequence[str]] | None = None,
     threads: int | None = None,
     answer_memory: int = MAX_BYTES,
-    reload_seconds: float = 1.0,
+    reload_seconds: float = 0.5,
+    logged: Callable[[JsonObject], None] | None = None,
 ) -> Guard:
     """Load a model and return the application that answers for it.
 
@@ -45,14 +48,17 @@ def make_api(
         The model file. It is watched and loaded again when it is replaced.
     hosts : AllowedHosts
         The names under which the server may be asked.
-    token : str, optional
-        Required from every client, if given; /health needs none.
+    tokens : callable, optional
+        Returns the tokens, one of which every client must send; /health, /livez and /readyz need
+        none.
     threads : int, optional
         Number of requests that are computed at the same time. The default is the number of cores.
     answer_memory : int
         Bytes for answers that are remembered; 0 computes every answer.
-    reload_seconds : float, default=1
+    reload_seconds : float, default=0.5
         How often to look for a replaced model file.
+    logged : callable, optional
+        Called with an entry of the access log after each request.
 
     Returns
     -------
@@ -62,9 +68,9 @@ def make_api(
     # Each request is computed on one thread; several requests run at the same time.
     engine = LocalEngine(1)
     model_file = ModelFile(path, engine)
-    metrics, cache = Metrics(), AnswerCache(answer_memory)
+    metrics = Metrics([route.path for route in ROUTES])
+    cache = AnswerCache(answer_memory)
     pool = ThreadPoolExecutor(threads or LocalEngine().threads, "request")
-    document = json.dumps(openapi_document(token=token is not None)).encode()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -89,29 +95,49 @@ def make_api(
         return read
 
     async def describe(request: Request) -> Response:
-        return Response(document, media_type="application/json")
+        document = openapi_document(model_file.current, token=tokens is not None)
+        return Response(json.dumps(document), media_type="application/json")
 
     async def documentation(request: Request) -> Response:
         address = str(request.base_url).rstrip("/")  # of an allowed host
-        return HTMLResponse(documentation_page(model_file.current.name, address))
+        page = documentation_page(model_file.current, address, token=tokens is not None)
+        return HTMLResponse(page)
 
     async def style(request: Request) -> Response:
         return Response(stylesheet(), media_type="text/css")
+
+    async def script(request: Request) -> Response:
+        return Response(static_text("explorer.js"), media_type="text/javascript")
+
+    def finished(scope: Scope, request_id: str, status: int, seconds: float) -> None:
+        metrics.record(scope["path"], status, seconds)
+        if logged is not None:
+            client = (scope.get("client") or ("",))[0]
+            entry = {"request_id": request_id, "client": client, "method": scope["method"]}
+            entry |= {"path": scope["path"], "status": status, "seconds": round(seconds, 6)}
+            logged(entry | {"model": model_file.current.version})
 
     routes = [
         *(WebRoute(route.path, answering(route), methods=[route.method]) for route in ROUTES),
         WebRoute("/openapi.json", describe),
         WebRoute("/", documentation),
         WebRoute("/style.css", style),
+        WebRoute("/explorer.js", script),
     ]
-    app = Starlette(
-        routes=routes,
-        lifespan=lifespan,
-        exception_handlers=problem_handlers(_show, "an error of the server; its log says more"),
-    )
+    handlers = problem_handlers(_show, "an error of the server; its log says more")
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.state.model_file = model_file
     open_paths = tuple(route.path for route in ROUTES if route.is_open)
-    return Guard(app, hosts=hosts, max_body=MAX_BODY, token=token, open_paths=open_paths)
+    guard = Guard(
+        app,
+        hosts=hosts,
+        max_body=MAX_BODY,
+        tokens=tokens,
+        finished=finished,
+        open_paths=open_paths,
+    )
+    metrics.in_flight = lambda: guard.in_flight
+    return guard
 
 
 def _show(request: Request, problem: ProblemError) -> Response:

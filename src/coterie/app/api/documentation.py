@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from http import HTTPStatus
+from typing import get_args
 
 from pydantic.json_schema import models_json_schema
 
 from coterie.app.api.messages import ProblemDocument
-from coterie.app.api.routes import ROUTES, Route
+from coterie.app.api.model_file import LoadedModel
+from coterie.app.api.routes import ROUTES, Route, examples
 from coterie.app.page import filled
 from coterie.app.problem import PROBLEM_TYPE
 from coterie.base.json_values import JsonObject
@@ -17,13 +18,14 @@ from coterie.base.version import __version__
 _REFERENCE = "#/components/schemas/{model}"
 
 
-def openapi_document(*, token: bool) -> JsonObject:
+def openapi_document(model: LoadedModel, *, token: bool) -> JsonObject:
     """Return the description of every route; `token` says whether one is required."""
     models = [
         *((route.request, "validation") for route in ROUTES if route.request),
-        *((route.response, "serialization") for route in ROUTES if route.response),
+        *((answer, "serialization") for route in ROUTES for answer in _answers(route)),
         (ProblemDocument, "serialization"),
     ]
+    tried = examples(model.recommender)
     _, schemas = models_json_schema(models, ref_template=_REFERENCE)  # type: ignore[arg-type]
     components: JsonObject = {"schemas": schemas["$defs"]}
     document: JsonObject = {
@@ -34,7 +36,9 @@ def openapi_document(*, token: bool) -> JsonObject:
             "description": "Errors are problem documents (RFC 9457). Ids are numbers or texts, as "
             "in the ratings that the model was fitted to.",
         },
-        "paths": {route.path: {route.method.lower(): _operation(route, token)} for route in ROUTES},
+        "paths": {
+            route.path: {route.method.lower(): _operation(route, token, tried)} for route in ROUTES
+        },
         "components": components,
     }
     if token:
@@ -43,8 +47,14 @@ def openapi_document(*, token: bool) -> JsonObject:
     return document
 
 
-def _operation(route: Route, token: bool) -> JsonObject:
+def _answers(route: Route) -> tuple[type, ...]:
+    """Return the models of the answers of a route."""
+    return get_args(route.response) or ((route.response,) if route.response else ())
+
+
+def _operation(route: Route, token: bool, tried: dict[str, JsonObject]) -> JsonObject:
     """Return the description of one route."""
+    answers = [_schema(model) for model in _answers(route)]
     statuses = (*route.statuses, *((401,) if token and not route.is_open else ()))
     operation: JsonObject = {
         "operationId": route.path.removeprefix("/"),
@@ -54,7 +64,7 @@ def _operation(route: Route, token: bool) -> JsonObject:
                 "description": "OK",
                 "content": {
                     route.media_type.partition(";")[0]: {
-                        "schema": _schema(route.response) if route.response else {"type": "string"}
+                        "schema": {"anyOf": answers} if answers else {"type": "string"}
                     }
                 },
             },
@@ -70,7 +80,9 @@ def _operation(route: Route, token: bool) -> JsonObject:
     if route.request is not None:
         operation["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": _schema(route.request)}},
+            "content": {
+                "application/json": {"schema": _schema(route.request), "example": tried[route.path]}
+            },
         }
     if token and route.is_open:
         operation["security"] = []
@@ -81,7 +93,13 @@ def _schema(model: type) -> JsonObject:
     return {"$ref": _REFERENCE.format(model=model.__name__)}
 
 
-@lru_cache(maxsize=8)
-def documentation_page(model: str, address: str) -> str:
-    """Return the page as HTML; the commands ask the server at this address."""
-    return filled("documentation.html", model=model, address=address, routes=ROUTES)
+def documentation_page(model: LoadedModel, address: str, *, token: bool) -> str:
+    """Return the page as HTML, where each route can be tried with ids that the model has."""
+    return filled(
+        "documentation.html",
+        model=model,
+        address=address,
+        token=token,
+        routes=ROUTES,
+        examples=examples(model.recommender),
+    )

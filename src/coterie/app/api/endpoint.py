@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from coterie.app.api.metrics import Metrics
-from coterie.app.api.model_file import ModelFile
-from coterie.app.api.routes import Route, UnknownIdError
+from coterie.app.api.model_file import LoadedModel, ModelFile
+from coterie.app.api.routes import Answering, Route, UnknownIdError
 from coterie.app.problem import ProblemError
 from coterie.base.errors import InputError
 from coterie.engine import LocalEngine
@@ -56,12 +55,10 @@ class AnswerCache:
     def put(self, model: int, request: bytes, answer: bytes) -> None:
         """Remember an answer; answers of an older model than the last are not kept."""
         with self._lock:
-            if model < self._model:
-                return
             if model > self._model:
                 self._model, self._size = model, 0
                 self._answers.clear()
-            if request in self._answers:
+            if model < self._model or request in self._answers:
                 return
             self._answers[request] = answer
             self._size += len(request) + len(answer)
@@ -83,37 +80,26 @@ class Endpoint:
 
     async def answer(self, request: Request) -> Response:
         """Answer a request: from the cache, at once if it is quick, or on a thread."""
-        start = time.perf_counter()
-        status = 500
-        try:
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
-                raise ProblemError(415, "send a JSON document: Content-Type: application/json")
-            if request.headers.get("content-encoding", "identity").lower() != "identity":
-                raise ProblemError(415, "send the JSON document without Content-Encoding")
-            body = await request.body()
-            content = self.cache.get(self.model_file.current.number, self._key(body))
-            if content is not None:
-                self.metrics.cache_hits += 1
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise ProblemError(415, "send a JSON document: Content-Type: application/json")
+        if request.headers.get("content-encoding", "identity").lower() != "identity":
+            raise ProblemError(415, "send the JSON document without Content-Encoding")
+        body = await request.body()
+        model = self.model_file.current
+        content = self.cache.get(model.number, self._key(body))
+        if content is not None:
+            self.metrics.cache_hits += 1
+        else:
+            loop = asyncio.get_running_loop()
+            if len(body) > _LONGEST_REMEMBERED:  # reading it takes a while, too
+                content = await loop.run_in_executor(self.pool, self._compute_long, model, body)
+            elif self._is_quick(model, asked := self._parsed(body)):
+                # A millisecond at most: passing it to a thread and back would take as long.
+                content = self._compute(model, asked, body)
             else:
-                loop = asyncio.get_running_loop()
-                if len(body) > _LONGEST_REMEMBERED:  # reading it takes a while, too
-                    content = await loop.run_in_executor(self.pool, self._compute_long, body)
-                elif self._is_quick(asked := self._parsed(body)):
-                    # A millisecond at most: passing it to a thread and back would take as long.
-                    content = self._compute(asked, body)
-                else:
-                    content = await loop.run_in_executor(self.pool, self._compute, asked, body)
-            status = 200
-            return Response(content, media_type="application/json")
-        except ProblemError as problem:
-            status = problem.status
-            raise
-        except ClientDisconnect:
-            status = 499  # the client did not wait; nobody sees this response
-            return Response(status_code=499)
-        finally:
-            self.metrics.record(self.route.path, status, time.perf_counter() - start)
+                content = await loop.run_in_executor(self.pool, self._compute, model, asked, body)
+        return Response(content, media_type="application/json", headers={"x-model": model.version})
 
     def _parsed(self, body: bytes) -> BaseModel:
         assert self.route.request is not None
@@ -122,26 +108,23 @@ class Endpoint:
         except ValidationError as error:
             raise _invalid(error) from None
 
-    def _compute(self, asked: BaseModel, body: bytes) -> bytes:
+    def _compute(self, model: LoadedModel, asked: BaseModel, body: bytes) -> bytes:
         """Compute an answer, and remember it if the request is short."""
-        current = self.model_file.current
         try:
-            found = self.route.answer(current.recommender, asked, self.engine)
-            answer = json.dumps(found).encode()
+            answer = json.dumps(self.route.answer(Answering(model, self.engine), asked)).encode()
         except UnknownIdError as error:
             raise ProblemError(404, str(error)) from None
         except InputError as error:
             raise ProblemError(422, str(error)) from None
         if len(body) <= _LONGEST_REMEMBERED:
-            self.cache.put(current.number, self._key(body), answer)
+            self.cache.put(model.number, self._key(body), answer)
         return answer
 
-    def _compute_long(self, body: bytes) -> bytes:
-        return self._compute(self._parsed(body), body)
+    def _compute_long(self, model: LoadedModel, body: bytes) -> bytes:
+        return self._compute(model, self._parsed(body), body)
 
-    def _is_quick(self, asked: BaseModel) -> bool:
-        few_items = len(self.model_file.current.recommender.items_) <= _FEW_ITEMS
-        return few_items and self.route.is_quick(asked)
+    def _is_quick(self, model: LoadedModel, asked: BaseModel) -> bool:
+        return len(model.recommender.items_) <= _FEW_ITEMS and self.route.is_quick(asked)
 
     def _key(self, body: bytes) -> bytes:
         """Return the name of an answer in the cache."""

@@ -46,9 +46,6 @@ class Pair(_Request):
 class PredictRequest(_Request):
     """Pairs whose ratings are to be predicted."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"pairs": [{"user": 196, "item": 242}]}]}
-    )
     pairs: Annotated[list[Pair], Field(min_length=1, max_length=MAX_IDS)]
     distribution: bool = Field(
         default=False, description="Also return the probability of each possible rating."
@@ -68,16 +65,19 @@ Ratings = Annotated[list[Rating], Field(min_length=1, max_length=MAX_RATINGS)]
 class _ForSomebody(_Request):
     """A request about a known user, or about somebody who is described by ratings."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["user"]}, {"required": ["ratings"]}]}
+    )
     user: Id | None = Field(default=None, description="The id of a user of the model.")
     ratings: Ratings | None = Field(
         default=None,
-        description="Ratings of an unknown user, who is added for this request only.",
+        description="Ratings for this request only: of an unknown user, or further ones of `user`.",
     )
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> _ForSomebody:
-        if (self.user is None) == (self.ratings is None):
-            raise ValueError("give either `user` or `ratings`")
+    def _somebody(self) -> _ForSomebody:
+        if self.user is None and self.ratings is None:
+            raise ValueError("give `user` or `ratings`")
         return self
 
 
@@ -86,12 +86,14 @@ class RecommendRequest(_ForSomebody):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [
-                {"user": 196, "n": 5},
-                {"ratings": [{"item": 242, "rating": 5}], "n": 5, "exclude": [50]},
-            ],
-            "oneOf": [{"required": ["user"]}, {"required": ["ratings"]}],
+            "oneOf": [
+                {"anyOf": [{"required": ["user"]}, {"required": ["ratings"]}]},
+                {"required": ["users"]},
+            ]
         }
+    )
+    users: Annotated[list[Id], Field(min_length=1, max_length=MAX_RESULTS)] | None = Field(
+        default=None, description="Several users of the model: one list for each."
     )
     n: Count = Field(default=10, description="Maximum number of items.")
     candidates: Ids | None = Field(default=None, description="Recommend only these items.")
@@ -103,25 +105,30 @@ class RecommendRequest(_ForSomebody):
     )
     exclude_seen: bool = Field(default=True, description="Leave out items that the user rated.")
 
+    @model_validator(mode="after")
+    def _somebody(self) -> RecommendRequest:
+        if (self.users is None) == (self.user is None and self.ratings is None):
+            raise ValueError("give `user`, `users` or `ratings`")
+        return self
+
 
 class ExplainRequest(_ForSomebody):
     """The prediction to explain."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"user": 196, "item": 242}],
-            "oneOf": [{"required": ["user"]}, {"required": ["ratings"]}],
-        }
-    )
     item: Id
 
 
 class SimilarRequest(_Request):
     """The item to compare with all others."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"item": 242, "n": 5}]})
     item: Id
     n: Count = 10
+
+
+class Alive(BaseModel):
+    """The server answers."""
+
+    status: Literal["ok"]
 
 
 class Prediction(BaseModel):
@@ -164,6 +171,21 @@ class RecommendResponse(BaseModel):
     unknown_items: list[Id] = Field(
         description="Items of the request that the model does not know."
     )
+
+
+class ListOf(BaseModel):
+    """The best items of one user."""
+
+    user: Id
+    items: list[RankedItem]
+    unseen: bool
+
+
+class BatchResponse(BaseModel):
+    """One list per user, in the order of the request."""
+
+    lists: list[ListOf]
+    unknown_items: list[Id]
 
 
 class ReasonPart(BaseModel):
@@ -209,6 +231,7 @@ class HealthResponse(BaseModel):
         "previous model answers."
     )
     model: str
+    model_hash: str = Field(description="SHA-256 of the model file; X-Model has its beginning.")
     users: int
     items: int
     ratings: int

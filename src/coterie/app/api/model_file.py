@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import threading
 from collections.abc import Sequence
@@ -29,11 +30,17 @@ class LoadedModel:
     recommender: Recommender
     loaded: datetime
     number: int = 1  # of the models that this server has loaded
+    digest: str = ""  # SHA-256 of the file
 
     @property
     def name(self) -> str:
         """The name of the estimator."""
         return type(self.recommender.model_).__name__
+
+    @property
+    def version(self) -> str:
+        """What every answer names: the beginning of the hash of the file."""
+        return self.digest[:16]
 
 
 class ModelFile:
@@ -58,6 +65,7 @@ class ModelFile:
         self.problem: str | None = None
         self._lock = threading.Lock()
         self._loads = 0
+        self.closing = False  # the server is about to end
         self._seen = _signature(self.path)
         self.current = self._load()
 
@@ -85,7 +93,9 @@ class ModelFile:
         recommender = load_recommender(self.path).prepare_for_requests()
         _use_once(recommender, self.engine)
         self._loads += 1
-        return LoadedModel(recommender, datetime.now(UTC), self._loads)
+        with self.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return LoadedModel(recommender, datetime.now(UTC), self._loads, digest)
 
 
 def _signature(path: Path) -> tuple[int, int, int] | None:
@@ -101,6 +111,7 @@ def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
     if not len(recommender.users_) or not len(recommender.items_):
         return
     user, item = recommender.users_.ids[0], recommender.items_.ids[0]
+    _ = recommender.model_  # made when it is asked for
     recommender.recommend(user, 1, engine=engine)
     recommender.recommend(user, 1, order="rating", engine=engine)
     # Ids that are far apart are numbered in another way, which imports more packages.
@@ -108,17 +119,24 @@ def _use_once(recommender: Recommender, engine: LocalEngine) -> None:
     newcomer = newcomer_ratings(recommender, some, [float(recommender.values_[0])] * len(some))
     recommender.only_newcomers(newcomer).recommend(newcomer.user_ids[0], 1, engine=engine)
     recommender.predict_proba(np.array([user]), np.array([item]), engine=engine)
+    if recommender.table_.rated_items[0]:
+        recommender.similar_items(item, 1)
 
 
 def newcomer_ratings(
-    recommender: Recommender, items: Sequence[Any], ratings: Sequence[float]
+    recommender: Recommender, items: Sequence[Any], ratings: Sequence[float], user: Any = None
 ) -> Ratings:
-    """Return the ratings of somebody whom the model does not know."""
-    numbers = recommender.items_.numbers(items)
-    known = recommender.items_.ids[np.maximum(numbers, 0)].tolist()
-    # Ids as in the model, so that 7 and "7" are one item
-    same = [own if n >= 0 else item for own, n, item in zip(known, numbers, items, strict=True)]
-    return Ratings.from_arrays([_new_user_id(recommender)] * len(same), same, ratings)
+    """Return the ratings of a user; None is somebody whom the model does not know."""
+    same = known_ids(recommender.items_, items)
+    who = _new_user_id(recommender) if user is None else known_ids(recommender.users_, [user])[0]
+    return Ratings.from_arrays([who] * len(same), same, ratings)
+
+
+def known_ids(lookup: Any, ids: Sequence[Any]) -> list[Any]:
+    """Return ids as the model has them, so that 7 and "7" are one; unknown ids as they are."""
+    numbers = lookup.numbers(ids)
+    own = lookup.ids[numbers.clip(0)].tolist() if len(lookup.ids) else list(ids)
+    return [same if n >= 0 else given for same, n, given in zip(own, numbers, ids, strict=True)]
 
 
 def _new_user_id(recommender: Recommender) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
 from coterie.app.api import messages
 from coterie.app.api.metrics import CONTENT_TYPE, Metrics
-from coterie.app.api.model_file import ModelFile, newcomer_ratings
+from coterie.app.api.model_file import LoadedModel, ModelFile, newcomer_ratings
+from coterie.app.problem import ProblemError
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.base.version import __version__
@@ -20,8 +21,59 @@ from coterie.recommend.recommender import Recommender
 _FEW_PAIRS = 20
 
 
+class Answering(NamedTuple):
+    """What an answer is made from."""
+
+    model: LoadedModel
+    engine: LocalEngine
+
+
 class UnknownIdError(InputError):
     """An id that the model does not know, where it has to."""
+
+
+class Route(NamedTuple):
+    """A route and everything that is said about it.
+
+    One with a request is sent a JSON document with POST, the others are read with GET."""
+
+    path: str
+    answer: Callable[..., JsonObject | str]
+    request: type[BaseModel] | None
+    response: Any  # a model, several with |, or None: text
+    further: tuple[int, ...] = ()  # statuses besides 200 and those of every request
+    is_quick: Callable[[Any], bool] = lambda asked: False  # whether it takes about a millisecond
+    media_type: str = "application/json"
+    is_open: bool = False  # needs no token
+
+    @property
+    def method(self) -> str:
+        """The method of HTTP."""
+        return "GET" if self.request is None else "POST"
+
+    @property
+    def statuses(self) -> tuple[int, ...]:
+        """Statuses of the answers besides 200."""
+        return (*self.further, *((400, 413, 415, 422) if self.request else ()))
+
+    @property
+    def summary(self) -> str:
+        """What the route does: the docstring of its function."""
+        return " ".join((self.answer.__doc__ or self.path).split())
+
+
+ROUTES: list[Route] = []
+Answer = TypeVar("Answer", bound=Callable[..., JsonObject | str])
+
+
+def _route(path: str, request: Any, response: Any, **more: Any) -> Callable[[Answer], Answer]:
+    """Make a function the answer of a route."""
+
+    def decorate(answer: Answer) -> Answer:
+        ROUTES.append(Route(path, answer, request, response, **more))
+        return answer
+
+    return decorate
 
 
 class Somebody(NamedTuple):
@@ -31,10 +83,15 @@ class Somebody(NamedTuple):
     user: Any
 
 
-def predictions(
-    recommender: Recommender, request: messages.PredictRequest, engine: LocalEngine
-) -> JsonObject:
-    """Answer /predict."""
+@_route(
+    "/predict",
+    messages.PredictRequest,
+    messages.PredictResponse,
+    is_quick=lambda asked: len(asked.pairs) <= _FEW_PAIRS,
+)
+def predictions(context: Answering, request: messages.PredictRequest) -> JsonObject:
+    """Predict the ratings of pairs of a user and an item."""
+    recommender, engine = context.model.recommender, context.engine
     users = [pair.user for pair in request.pairs]
     items = [pair.item for pair in request.pairs]
     p = recommender.predict_proba(users, items, engine=engine)
@@ -51,15 +108,21 @@ def predictions(
     return {"predictions": rows, "values": recommender.values_.tolist()}
 
 
-def recommendations(
-    recommender: Recommender, request: messages.RecommendRequest, engine: LocalEngine
-) -> JsonObject:
-    """Answer /recommend."""
-    who = _somebody(recommender, request.user, request.ratings)
+@_route(
+    "/recommend",
+    messages.RecommendRequest,
+    messages.RecommendResponse | messages.BatchResponse,
+    is_quick=lambda asked: asked.ratings is None and asked.users is None,
+)
+def recommendations(context: Answering, request: messages.RecommendRequest) -> JsonObject:
+    """Recommend items to a user, to several users, or to somebody with the given ratings."""
+    recommender, engine = context.model.recommender, context.engine
     # Without `order`, the library decides.
     order: dict[str, Any] = {} if request.order is None else {"order": request.order}
+    who = _somebody(recommender, request.user, request.ratings)
+    users = [who.user] if request.users is None else request.users
     found = who.recommender.recommend(
-        who.user,
+        users,
         request.n,
         candidates=request.candidates,
         exclude=request.exclude or None,
@@ -72,17 +135,24 @@ def recommendations(
         *(request.candidates or ()),
         *request.exclude,
     ]
-    return {
-        "items": [{"item": item, "rating": rating} for item, _, rating in found],
-        "unseen": not _has_ratings(who),
-        "unknown_items": _unknown(recommender, named),
-    }
+    lists: list[JsonObject] = [
+        {
+            "items": [{"item": item, "rating": rating} for item, _, rating in best],
+            "unseen": not _has_ratings(Somebody(who.recommender, user)),
+        }
+        for user, best in zip(users, found, strict=True)
+    ]
+    unknown = {"unknown_items": _unknown(recommender, named)}
+    if request.users is None:
+        return lists[0] | unknown
+    named_lists = [{"user": user, **one} for user, one in zip(users, lists, strict=True)]
+    return {"lists": named_lists} | unknown
 
 
-def explanation(
-    recommender: Recommender, request: messages.ExplainRequest, engine: LocalEngine
-) -> JsonObject:
-    """Answer /explain."""
+@_route("/explain", messages.ExplainRequest, messages.ExplainResponse, further=(404,))
+def explanation(context: Answering, request: messages.ExplainRequest) -> JsonObject:
+    """Explain an expected rating by the terms that add up to it."""
+    recommender = context.model.recommender
     who = _somebody(recommender, request.user, request.ratings)
     if request.user is not None and not _has_ratings(who):
         raise UnknownIdError(
@@ -112,10 +182,10 @@ def explanation(
     return {"item": request.item, "rating": found.rating, "reasons": reasons, "words": words}
 
 
-def similar(
-    recommender: Recommender, request: messages.SimilarRequest, engine: LocalEngine
-) -> JsonObject:
-    """Answer /similar."""
+@_route("/similar", messages.SimilarRequest, messages.SimilarResponse, further=(404,))
+def similar(context: Answering, request: messages.SimilarRequest) -> JsonObject:
+    """List the items that are most similar to an item."""
+    recommender = context.model.recommender
     if not _rated(recommender, request.item):
         raise UnknownIdError(f"item {request.item!r} has no rating in this model")
     found = recommender.similar_items(request.item, request.n)
@@ -128,11 +198,14 @@ def similar(
 def _somebody(
     recommender: Recommender, user: Any, ratings: Sequence[messages.Rating] | None
 ) -> Somebody:
-    """Return whom a request is about; the ratings of an unknown user are added to a copy."""
+    """Return whom a request is about; further ratings are added to a copy."""
     if ratings is None:
         return Somebody(recommender, user)
     table = newcomer_ratings(
-        recommender, [rating.item for rating in ratings], [rating.rating for rating in ratings]
+        recommender,
+        [rating.item for rating in ratings],
+        [rating.rating for rating in ratings],
+        user,
     )
     return Somebody(recommender.only_newcomers(table), table.user_ids.tolist()[0])
 
@@ -156,13 +229,15 @@ def _rated(recommender: Recommender, item: Any) -> bool:
     return number >= 0 and bool(recommender.table_.item_counts[number].any())
 
 
+@_route("/health", None, messages.HealthResponse, is_open=True)
 def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
-    """Answer /health."""
+    """Return whether the server answers, and with which model."""
     current = model_file.current
     recommender = current.recommender
     return {
         "status": "ok" if model_file.problem is None else "degraded",
         "model": current.name,
+        "model_hash": current.digest,
         "users": len(recommender.users_),
         "items": len(recommender.items_),
         "ratings": len(recommender.table_.users),
@@ -173,89 +248,33 @@ def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
     }
 
 
+@_route("/livez", None, messages.Alive, is_open=True)
+def live(model_file: ModelFile, metrics: Metrics) -> JsonObject:
+    """Return whether the process answers."""
+    return {"status": "ok"}
+
+
+@_route("/readyz", None, messages.Alive, further=(503,), is_open=True)
+def ready(model_file: ModelFile, metrics: Metrics) -> JsonObject:
+    """Return whether the server can take requests: 503 shortly before it ends."""
+    if model_file.closing:
+        raise ProblemError(503, "the server is about to end")
+    return {"status": "ok"}
+
+
+@_route("/metrics", None, None, media_type=CONTENT_TYPE)
 def counters(model_file: ModelFile, metrics: Metrics) -> str:
-    """Answer /metrics."""
+    """Return counters in the text format of Prometheus."""
     return metrics.text(model_file)
 
 
-class Route(NamedTuple):
-    """A route and everything that is said about it.
-
-    One with a request is sent a JSON document with POST, the others are read with GET."""
-
-    path: str
-    summary: str
-    answer: Callable[..., JsonObject | str]
-    request: type[BaseModel] | None
-    response: type[BaseModel] | None  # None: text
-    statuses: tuple[int, ...] = ()  # besides 200
-    is_quick: Callable[[Any], bool] = lambda asked: False  # whether it takes about a millisecond
-    media_type: str = "application/json"
-    is_open: bool = False  # needs no token
-
-    @property
-    def method(self) -> str:
-        """The method of HTTP."""
-        return "GET" if self.request is None else "POST"
-
-    @property
-    def example(self) -> JsonObject | None:
-        """A request to try the route with."""
-        return self.request.model_json_schema()["examples"][0] if self.request else None
-
-
-_REFUSED = (400, 413, 415, 422)
-_REFUSED_OR_UNKNOWN = (400, 404, 413, 415, 422)
-
-ROUTES = (
-    Route(
-        "/predict",
-        "Predict the ratings of pairs of a user and an item.",
-        predictions,
-        messages.PredictRequest,
-        messages.PredictResponse,
-        _REFUSED,
-        is_quick=lambda asked: len(asked.pairs) <= _FEW_PAIRS,
-    ),
-    Route(
-        "/recommend",
-        "Recommend items to a user of the model, or to somebody with the given ratings.",
-        recommendations,
-        messages.RecommendRequest,
-        messages.RecommendResponse,
-        _REFUSED,
-        is_quick=lambda asked: asked.ratings is None,
-    ),
-    Route(
-        "/explain",
-        "Explain an expected rating by the groups of the user and the item.",
-        explanation,
-        messages.ExplainRequest,
-        messages.ExplainResponse,
-        _REFUSED_OR_UNKNOWN,
-    ),
-    Route(
-        "/similar",
-        "List the items that are most similar to an item.",
-        similar,
-        messages.SimilarRequest,
-        messages.SimilarResponse,
-        _REFUSED_OR_UNKNOWN,
-    ),
-    Route(
-        "/health",
-        "Return whether the server answers, and with which model.",
-        health,
-        None,
-        messages.HealthResponse,
-        is_open=True,
-    ),
-    Route(
-        "/metrics",
-        "Return counters in the text format of Prometheus.",
-        counters,
-        None,
-        None,
-        media_type=CONTENT_TYPE,
-    ),
-)
+def examples(recommender: Recommender) -> dict[str, JsonObject]:
+    """Return a request per route, with ids that the model has."""
+    user, item = recommender.users_.ids[:1].tolist(), recommender.items_.ids[:1].tolist()
+    pair = {"user": user[0] if user else 1, "item": item[0] if item else 1}
+    return {
+        "/predict": {"pairs": [pair]},
+        "/recommend": {"user": pair["user"], "n": 5},
+        "/explain": pair,
+        "/similar": {"item": pair["item"], "n": 5},
+    }

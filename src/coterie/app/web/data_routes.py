@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import unquote
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -94,9 +94,6 @@ class DataRoutes:
             if not path.stat().st_size:
                 raise ProblemError(422, f"{name} is empty")
             yield path, name
-        except ClientDisconnect:
-            path.unlink(missing_ok=True)
-            raise ProblemError(400, "the upload was interrupted") from None
         except BaseException:
             path.unlink(missing_ok=True)
             raise

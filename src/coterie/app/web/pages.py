@@ -21,10 +21,10 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from coterie.app.page import filled, stylesheet
+from coterie.app.page import filled, static_text, stylesheet
 from coterie.app.problem import ProblemError
 from coterie.app.web import recommend_page
-from coterie.app.web.glossary import ATTACK_WORDS, CHOICES, GLOSSARY, LIMIT_MEANINGS, MEASURE_WORDS
+from coterie.app.web.glossary import CHOICES, LIMIT_MEANINGS, MEASURE_WORDS
 from coterie.app.web.routes import page_route, whole_number
 from coterie.app.web.state import MAX_PEOPLE, MAX_UPLOAD, Workspace
 from coterie.app.web.tasks.spreadsheet import as_given
@@ -33,10 +33,8 @@ from coterie.base.json_values import JsonObject
 TITLES = {"data": "Data", "explore": "Explore", "publish": "Publish", "recommend": "Recommend"}
 _MOST_FOUND = 50
 _WORDS = {  # of every page
-    "glossary": GLOSSARY,
     "measure_words": MEASURE_WORDS,
     "limit_meanings": LIMIT_MEANINGS,
-    "attack_words": ATTACK_WORDS,
     "form_choices": CHOICES,
     "most_upload": MAX_UPLOAD,
     "most_people": MAX_PEOPLE,
@@ -60,9 +58,9 @@ class Pages:
             page_route("/publish/ledger", self._ledger),
             Route("/events", self._events),
             Route("/state", self._state),
-            page_route("/style.css", _style),
+            page_route("/style.css", lambda request: Response(stylesheet(), media_type="text/css")),
             page_route("/app.js", _script),
-            page_route("/sign-in.js", lambda request: _javascript(_static("sign_in.js"))),
+            page_route("/sign-in.js", lambda request: _javascript(static_text("sign_in.js"))),
         ]
 
     def render(self, step: str, **more: Any) -> str:
@@ -76,7 +74,8 @@ class Pages:
             "page_version": version,
             "title": TITLES[step],
             "steps": [(name, TITLES[name]) for name in workspace.steps],
-            "choices": self._choices(),
+            "chosen_results": {n: workspace.chosen_result(n) for n in (*TITLES, "release")},
+            "chosen_points": workspace.point,
             "input": workspace.current,
             "inputs": workspace.inputs,
             "job": running,
@@ -91,34 +90,6 @@ class Pages:
 
             values |= publish_page.values(workspace, values["result"], running)
         return _filled(step, **values, **more)
-
-    def _choices(self) -> list[tuple[str, str]]:
-        """Return the choices made so far, for the top of every page."""
-        workspace = self.workspace
-        current = workspace.current
-        if current is None:
-            return []
-        kind = {"network": "a network", "ratings": "ratings"}.get(current.found_kind, "not read")
-        rows = [("Data", f"{current.name}, {kind}")]
-        if found := workspace.chosen_result("explore"):
-            asked = found.settings["blocks"]
-            number = "chosen automatically" if asked == "auto" else "chosen by you"
-            if found.unfinished:
-                number = "unfinished: the search was stopped"
-            rows.append(("Blocks", f"{len(found.result['blocks']):,}, {number}"))
-        if found := workspace.chosen_result("publish"):
-            points = found.result["points"]
-            point = points[min(workspace.point.get(found.key, 0), len(points) - 1)]
-            rows.append(
-                ("Setting", f"{point['blocks']} blocks, classes of {point['min_class_size']}")
-            )
-        if found := workspace.chosen_result("release"):
-            verdict = "refused" if found.result["refused"] else "may be published"
-            rows.append(("Release", f"{found.settings['dataset']}: {verdict}"))
-        if found := workspace.chosen_result("recommend"):
-            unfinished = ", unfinished" if found.unfinished else ""
-            rows.append(("Model", found.settings["model"] + unfinished))
-        return rows
 
     def _step(self, step: str, request: Request) -> str | Response:
         if step not in self.workspace.steps:
@@ -190,23 +161,14 @@ class Pages:
         """Answer a request that failed: a form with a page, a script with a problem document."""
         if "text/html" not in request.headers.get("accept", ""):
             return problem.response()
-        nothing: JsonObject = {"steps": [], "choices": [], "step": "", "job": None}
+        nothing: JsonObject = {"steps": [], "input": None, "step": "", "job": None}
         page = _filled("problem", detail=problem.detail, title="Problem", page_version=0, **nothing)
         return HTMLResponse(page, problem.status)
 
 
-def _style(request: Request) -> Response:
-    return Response(stylesheet(), media_type="text/css")
-
-
 def _script(request: Request) -> Response:
     hover = resources.files("coterie.report") / "templates" / "hover.js"
-    return _javascript(hover.read_text(encoding="utf-8") + _static("app.js"))
-
-
-def _static(name: str) -> str:
-    path = resources.files("coterie.app") / "static" / name
-    return path.read_text(encoding="utf-8")
+    return _javascript(hover.read_text(encoding="utf-8") + static_text("app.js"))
 
 
 def _javascript(text: str) -> Response:

@@ -18,13 +18,6 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 424, 46, 252
 _APART = 18  # between the middles of two marks
 EPSILONS = ("0.25", "0.5", "1", "2", "4")
 DEFAULT_EPSILON, DEFAULT_CAP = "1", exact_text(LARGEST_TOTAL)
-_KINDS = {
-    "sketch": "with differential privacy",
-    "release": "measured and attacked",
-    "record": "published elsewhere",
-    "cap": "new maximum of epsilon",
-    "repair": "repair of the ledger",
-}
 
 
 def values(workspace: Workspace, result: StepResult | None, job: Job | None) -> JsonObject:
@@ -122,7 +115,7 @@ def ledger_lines(dataset: str) -> LedgerLines:
         tuple(
             (
                 entry.time[:16].replace("T", " "),
-                _KINDS.get(entry.kind, entry.kind),
+                entry.kind,
                 "" if entry.epsilon is None else exact_text(entry.epsilon),
                 entry.state if entry.counted else f"{entry.state}, not counted",
             )

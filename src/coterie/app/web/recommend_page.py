@@ -113,13 +113,7 @@ def _list(
             {
                 "item": str(titles.get(item, item)),
                 "rating": f"{rating:.2f}",
-                "why": [_reason(line) for line in words],
+                "why": [line.partition("  ")[::2] for line in words],
             }
         )
     return rows
-
-
-def _reason(line: str) -> tuple[str, str]:
-    """Split a line of an explanation into its share and its text."""
-    share, _, text = line.partition("  ")
-    return share, text

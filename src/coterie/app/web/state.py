@@ -47,10 +47,8 @@ def locked(path: Path) -> IO[bytes] | None:
 
 def remove_abandoned_folders() -> None:
     """Delete what an application of this account left when it was killed."""
-    if os.name != "posix":
-        return
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, AttributeError):  # Windows has no getuid
             lock = folder / _LOCK
             if folder.lstat().st_uid == os.getuid() and lock.is_file() and (held := locked(lock)):
                 shutil.rmtree(folder)

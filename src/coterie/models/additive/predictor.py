@@ -14,9 +14,9 @@ from coterie.engine import Engine
 from coterie.kernels.additive.fold_in import factor_moments
 from coterie.kernels.additive.predict import (
     Samples,
+    _factor_covariance,
     explanations,
     influences,
-    item_similarities,
     squared_expectations,
 )
 from coterie.models.additive.predict import (
@@ -314,8 +314,25 @@ class AdditivePredictor(RatingPredictor):
         return np.asarray((labels == groups.item_group).mean(axis=0))
 
     def item_similarity(self, item: int) -> np.ndarray:
-        """Correlate the effects of the user groups on the two items."""
-        return np.asarray(item_similarities(self.samples, item))
+        """Correlate the effects on the two items, per sample: over user groups, and over users."""
+        vectors = self._item_vectors
+        grouped = sum(part[item].any() for part in vectors)
+        return np.asarray(sum(part @ part[item] for part in vectors) / max(grouped, 1))
+
+    @cached_property
+    def _item_vectors(self) -> list[np.ndarray]:
+        """Per sample, rows whose products are the correlations of the effects on two items."""
+        samples, parts = self.samples, []
+        for t, effects in enumerate(samples.effects.astype(np.float64)):
+            centred = effects - effects.mean(axis=1, keepdims=True)  # over the user groups
+            labels, groups = samples.item_labels[t], np.sqrt(effects.shape[1])
+            own = [centred[s][:, labels[:, s]].T / groups for s in range(len(effects))]
+            strength, axes = np.linalg.eigh(_factor_covariance(samples.user_factors[t]))
+            own.append(samples.item_factors[t] @ (axes * np.sqrt(np.maximum(strength, 0))))
+            vectors = np.hstack(own)
+            length = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
+            parts.append((vectors / np.where(length > 0, length, 1)).astype(np.float32))
+        return parts
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {

@@ -15,7 +15,8 @@ from coterie.data import Graph
 from coterie.models.hard.connected import disconnected_blocks
 
 _CLEAR = 0.1  # modularity below which blocks are roles
-_COMMUNITIES = 'for groups that are connected densely inside, try `BlockModel("communities")`'
+_MOST = 0.5  # share of the edges inside blocks from which blocks are communities
+_COMMUNITIES = 'For groups that are connected densely inside, try `BlockModel("communities")`.'
 
 
 class InsideEdges(NamedTuple):
@@ -66,20 +67,21 @@ def explain(
         f"{_percent(found.share)} of the edges are inside blocks, where chance would give "
         f"{_percent(found.by_chance)}"
     )
-    sentences = []
+    hubs = ' To keep hubs and leaves together, try `objective="degree-corrected"`.'
     if found.modularity < _CLEAR:
-        sentences.append(
+        said = (
             "These blocks are roles, not communities: nodes of a block have similar neighbours "
             f"(for example hubs, or their leaves), but only {counted}. "
-            + _sentence(_COMMUNITIES)
-            + (
-                ' To keep hubs and leaves together, try `objective="degree-corrected"`.'
-                if objective == "simple"
-                else ""
-            )
+            f"{_COMMUNITIES}{hubs if objective == 'simple' else ''}"
+        )
+    elif found.share < _MOST:
+        said = (
+            f"Nodes of a block are connected to each other more often than by chance: {counted}. "
+            f"But most edges lead to other blocks, so these are not communities. {_COMMUNITIES}"
         )
     else:
-        sentences.append(f"These blocks are communities: {counted}.")
+        said = f"These blocks are communities: {counted}."
+    sentences = [said]
     apart = disconnected_blocks(graph, labels)
     if apart:
         sentences.append(
@@ -100,7 +102,7 @@ def _one_block(objective: str) -> str:
         anyway += ' `GeneralizedKMeans(2, objective="degree-corrected")`.'
     else:
         anyway += (
-            f" `GeneralizedKMeans(2)`; a model with fewer parameters may find more: {_COMMUNITIES}."
+            f" `GeneralizedKMeans(2)`. A model with fewer parameters may find more. {_COMMUNITIES}"
         )
     return (
         f"No grouping describes this network better than {than}, so all nodes are in one block. "
@@ -110,7 +112,3 @@ def _one_block(objective: str) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + "."
