@@ -2284,13 +2284,18 @@ def description_length(edges: Sequence[Pair], labels: Labels, model: str) -> flo
         cells[pair] = cells.get(pair, 0) + 1
     ends = {r: sum(d for d, z in zip(degree, labels, strict=True) if z == r) for r in blocks}
     total = labels_description(list(sizes.values()))
-    if model != "communities":
+    if "communities" not in model:
         total += log_choose(B * (B + 1) // 2 + m - 1, m)
         for (r, s), e in cells.items():
             total -= math.log(math.factorial(e)) + (e * math.log(2) if r == s else 0.0)
     else:
-        inside = sum(e for (r, s), e in cells.items() if r == s)
-        total += inside * math.log(B / 2) - math.log(math.factorial(inside))
+        inner = [e for (r, s), e in cells.items() if r == s]
+        inside = sum(inner)
+        if model == "uniform-communities":  # one density inside all blocks
+            total += inside * math.log(B / 2) - math.log(math.factorial(inside))
+        else:  # one per block: how many edges each has, and how they are wired
+            total += log_choose(B + inside - 1, inside)
+            total -= sum(math.log(math.factorial(e)) + e * math.log(2) for e in inner)
         total -= math.log(math.factorial(m - inside))
         if B > 1:
             total += (m - inside) * math.log(B * (B - 1) / 2) + math.log(m + 1)

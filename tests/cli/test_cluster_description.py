@@ -50,7 +50,7 @@ def test_printed_options_fit_the_shortest_model(cliques: Path) -> None:
     printed = coterie(*command).stdout
     sentence = printed.splitlines()[-2]  # the summary is the last line
     options = sentence.split("To fit it: ")[1].split()
-    assert len(options) == 4
+    assert options[:4] == ["--objective", "communities", "--communities", "uniform"]
     fitted = result_of("cluster", cliques, *options)
     assert fitted["description_length"] == shortest["description_length"]
 
@@ -66,10 +66,10 @@ def test_communities_with_confidence(cliques: Path) -> None:
     out, report = cliques.with_name("c.csv"), cliques.with_name("c.html")
     result = result_of(
         "cluster", cliques, "--blocks", "auto", "--objective", "communities",
-        "--samples", 10, "--out", out, "--report", report,
+        "--communities", "uniform", "--samples", 10, "--out", out, "--report", report,
     )  # fmt: skip
     # Pairs of neighbouring cliques take 722.6 nats, single cliques 728.1.
-    assert result["blocks"] == 10 and result["objective"] == "communities"
+    assert result["blocks"] == 10 and result["objective"] == "uniform-communities"
     assert result["description_length"] > 0
     assert result["samples"]["drawn"] == 12  # the same number in each of four chains
     assert abs(sum(mode["weight"] for mode in result["samples"]["modes"]) - 1) < 1e-9

@@ -60,7 +60,9 @@ def run(
     session: Session,
     graph: str,
     blocks: str,
-    objective: str = "simple",
+    objective: str | None = None,
+    communities: str | None = None,
+    effort: float = 1.0,
     two_mode: bool = False,
     weights: str = "counts",
     layers: str | None = None,
@@ -98,6 +100,8 @@ def run(
         )
     if column is not None:
         _only_for_one_graph(
+            communities=communities is not None,
+            effort=effort != 1,
             weights=weights != "counts",
             search=search != "best",
             compare_models=compare_models,
@@ -117,7 +121,7 @@ def run(
             layer=column,
             every=every,
             blocks=blocks,
-            objective=objective,
+            objective=objective or "simple",
             out=out,
             report=report,
         )
@@ -128,6 +132,9 @@ def run(
     if plot is not None:
         check_picture_path(plot)
     count = parse_blocks(blocks)
+    if objective is None:
+        plain = isinstance(count, str) and search == "best" and weights == "counts"
+        objective = "auto" if plain and not two_mode else "simple"
     objective = _objective_of(objective, two_mode, count)
     saving = checkpoint_arguments(checkpoint, resume)
     if samples and objective in _TWO_SIDES:
@@ -139,6 +146,8 @@ def run(
         count,
         objective,
         weights,
+        communities,
+        effort,
         search=search,
         move_score=score,
         alpha=alpha,
@@ -223,16 +232,28 @@ def _only_for_one_graph(**given: bool) -> None:
 
 
 def _make_model(
-    blocks: int | tuple[int, int] | str, objective: str, weights: str, **settings: Any
+    blocks: int | tuple[int, int] | str,
+    objective: str,
+    weights: str,
+    density: str | None,
+    effort: float,
+    **settings: Any,
 ) -> HardClustering:
     """Return the model: with a given number of blocks, or chosen by description length."""
     from coterie.models.hard.block_model import searched_block_model
     from coterie.models.hard.k_means import GeneralizedKMeans
 
     if not isinstance(blocks, str) and weights == "counts":
+        for option, given in (("--communities", density is not None), ("--effort", effort != 1)):
+            if given:
+                raise InputError(
+                    f"{option} is for --blocks auto or nested", remedy=f"leave out {option}"
+                )
         return GeneralizedKMeans(blocks, objective=objective, **settings)
     return searched_block_model(
         objective,
+        density=density,
+        effort=effort,
         n_blocks=None if isinstance(blocks, str) else blocks,
         nested=blocks == "nested",
         weight_model=weights,
@@ -336,7 +357,7 @@ def _show(
         session.show(_how_to_fit(further.compared[0]))
     model_name = f"{facts.model} model"
     session.summary = summary_of(outcome, counts, model_name, files._asdict(), further.sides)
-    result = {**counts, "objective": facts.model, **outcome.json_keys()}
+    result = {**counts, "objective": facts.model, "model": facts.model, **outcome.json_keys()}
     if further.agreement is not None:
         a = further.agreement
         result |= {"compared": len(a.nodes), "ari": a.ari, "ami": a.ami}
@@ -438,6 +459,7 @@ def _how_to_fit(shortest: ComparedModel) -> str:
     """Return a sentence with the options that fit the model of the shortest description."""
     hierarchy, _, objective = shortest.model.rpartition(", ")
     blocks = {"nested": "nested", "one block": "1"}.get(hierarchy, "auto")
+    objective = objective.replace("uniform-communities", "communities --communities uniform")
     return (
         f"The shortest description is that of the model: {shortest.model}. "
         f"To fit it: --objective {objective} --blocks {blocks}"

@@ -194,6 +194,18 @@ CATALOGUE = {
         "Save the state of the fit to this file: every ten iterations; cluster --search best and "
         "--blocks auto or nested after every step, for at most 3 % of the time."
     ),
+    "effort": Option(
+        "How long to search with --blocks auto or nested, in about the time of a fit with 1, the "
+        "default: 10 takes ten times as long for a shorter description. Ctrl-C ends the search "
+        "and keeps the best blocks so far.",
+        "X",
+        least=1,
+    ),
+    "communities": Option(
+        "The densities of --objective communities: per-block (one inside each block; the default) "
+        "or uniform (one inside all blocks). With --objective auto, only this kind is tried.",
+        choices="per-block uniform",
+    ),
     "compare_models": Option(
         "Also describe the graph by every model (one block, simple, degree-corrected, "
         "communities, nested) and compare the description lengths."
@@ -385,7 +397,8 @@ CATALOGUE = {
     "objective@cluster": Option(
         "What the input contains and how it is modelled. Graphs: simple, degree-corrected (hubs "
         "and leaves may share a block), communities (groups that are denser inside; with --blocks "
-        "auto), auto (the one with the shortest description; with --blocks auto or nested), "
+        "auto), auto (the one with the shortest description: the default with --blocks auto or "
+        "nested; otherwise the default is simple), "
         "directed, directed-degree-corrected (with --blocks auto), weighted (the third column is "
         "a count; see --weights for measured values). Ratings: ratings (any scale), binomial (a "
         "scale in equal steps), likes (pairs without a rating count as not liked).",
@@ -680,6 +693,7 @@ _BY_COMMAND = {
 # Parameters of the library that have another name as options; error messages name parameters
 _OTHER_NAMES = {
     "absent": "absent-pairs",
+    "density": "communities",
     "directed": "objective directed",
     "max_iter": "iterations",
     "move_score": "score",

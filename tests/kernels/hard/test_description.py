@@ -16,6 +16,7 @@ from tests.reference import (
     log_choose,
     partitions_into_at_most,
 )
+from tests.support.merge_change import merge_change
 
 from coterie.data import Graph
 from coterie.data.generators import degree_corrected_sbm
@@ -73,7 +74,7 @@ def test_moves_and_merges_change_the_length_by_what_they_say(model, case, data):
     occupied = np.flatnonzero(state.blocks.sizes)
     if len(occupied) > 1:
         r, s = data.draw(st.permutations(occupied.tolist()))[:2]
-        change = kernels.merge_change(state.model, state.blocks, state.upper, state.scratch, r, s)
+        change = merge_change(state.model, state.blocks, state.upper, state.scratch, r, s)
         joined = [s if z == r else z for z in state.labels.tolist()]
         after = description_length(edges, joined, model)
         assert math.isclose(state.length() + change, after, abs_tol=1e-8)

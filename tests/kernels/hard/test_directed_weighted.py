@@ -16,6 +16,7 @@ from tests.reference import (
     directed_description_length,
     weighted_description_length,
 )
+from tests.support.merge_change import merge_change
 
 from coterie.data import Graph
 from coterie.kernels.hard import description as kernels
@@ -111,7 +112,7 @@ def test_length_and_its_changes_are_those_of_the_plain_formulas(objective, weigh
     occupied = np.flatnonzero(blocks.sizes)
     if len(occupied) > 1:
         r, s = data.draw(st.permutations(occupied.tolist()))[:2]
-        change = kernels.merge_change(state.model, blocks, state.upper, state.scratch, r, s)
+        change = merge_change(state.model, blocks, state.upper, state.scratch, r, s)
         joined = [s if z == r else z for z in blocks.labels.tolist()]
         after = plain(edges, joined, objective, weights)
         assert math.isclose(length() + change, after, abs_tol=1e-7)

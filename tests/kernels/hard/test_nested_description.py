@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import nested_description_length
+from tests.support.merge_change import merge_change
 
 from coterie.data import Graph
 from coterie.data.generators import degree_corrected_sbm
@@ -186,7 +187,7 @@ def test_merges_and_splits_change_the_length_by_what_they_say():
     assert math.isclose(before + change, state.length(), abs_tol=1e-6)
     for r, s in ((0, 1), (2, 5), (4, 11)):
         before = state.length()
-        change = kernels.merge_change(state.model, state.blocks, state.upper, state.scratch, r, s)
+        change = merge_change(state.model, state.blocks, state.upper, state.scratch, r, s)
         for v in np.flatnonzero(state.labels == r):
             kernels.move_node(*state.arguments, int(v), s)
         assert math.isclose(before + change, state.length(), abs_tol=1e-6)

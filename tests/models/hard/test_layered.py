@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.reference import description_length, labels_description
+from tests.support.merge_change import merge_change
 
 import coterie as ct
-from coterie.kernels.hard.description import merge_change, move_change, move_node
+from coterie.kernels.hard.description import move_change, move_node
 from coterie.models.hard.description.state import start_state
 from coterie.models.hard.layered import change_length, labels_length, layered_data
 

@@ -34,7 +34,9 @@ def ring_of_cliques():
     return ct.Graph.from_edges(source, target), np.repeat(np.arange(24), 6)
 
 
-@pytest.mark.parametrize("objective", ["simple", "degree-corrected", "communities"])
+@pytest.mark.parametrize(
+    "objective", ["simple", "degree-corrected", "communities", "uniform-communities"]
+)
 def test_small_graphs_get_the_shortest_of_all_partitions(objective):
     graph = ct.Graph.from_edges(*zip(*EDGES, strict=True))
     found = ct.BlockModel(objective).fit(graph)
@@ -73,7 +75,7 @@ def test_planted_blocks_and_their_number_are_found():
 def test_auto_objective_recognises_how_a_graph_was_drawn():
     graph, truth = degree_corrected_sbm(1000, 5, mean_degree=16, mixing=0.2, rng=4)
     model = ct.BlockModel("auto").fit(graph)
-    assert model.model_ in ("degree-corrected", "communities")
+    assert model.model_ in ("degree-corrected", "communities", "uniform-communities")
     assert adjusted_rand(model.labels_, truth) > 0.9
     simple = ct.BlockModel("simple").fit(graph)
     assert simple.description_length_ > model.description_length_
@@ -155,10 +157,10 @@ def test_models_are_compared_by_length():
     assert [row.difference for row in rows] == sorted(row.difference for row in rows)
     assert rows[0].odds == 1.0
     lengths = {row.model: row.description_length for row in rows}
-    assert len(lengths) == 6
+    assert len(lengths) == 7
     assert lengths["one block, degree-corrected"] < lengths["one block, simple"]
     assert lengths["degree-corrected"] < lengths["one block, degree-corrected"]
-    for name in ("simple", "degree-corrected", "communities"):
+    for name in ("simple", "degree-corrected", "communities", "uniform-communities"):
         alone = ct.BlockModel(name).fit(graph)
         assert lengths[name] == alone.description_length_
     nested = ct.BlockModel("degree-corrected", nested=True).fit(graph)
@@ -190,3 +192,66 @@ def test_requests_that_cannot_work_are_refused(options, message):
     graph = ct.Graph.from_edges(*zip(*EDGES, strict=True))
     with pytest.raises(InputError, match=message):
         hard_model(**options).fit(graph)
+
+
+def cliques_and_sparse_groups():
+    """Communities of unequal density: five cliques of eight, and five sparse groups of thirty."""
+    rng = np.random.default_rng(0)
+    pairs, truth, first = [], [], 0
+    for block, (size, p) in enumerate([(8, 1.0)] * 5 + [(30, 0.2)] * 5):
+        u, v = np.triu_indices(size, 1)
+        kept = rng.random(len(u)) < p
+        pairs.append(np.stack([u[kept], v[kept]]) + first)
+        truth += [block] * size
+        first += size
+    pairs.append(rng.integers(0, first, (2, 40)))
+    edges = np.unique(np.sort(np.concatenate(pairs, axis=1), axis=0), axis=1)
+    edges = edges[:, edges[0] != edges[1]]
+    return ct.Graph.from_edges(*edges, n_nodes=first), np.array(truth)
+
+
+def test_communities_of_unequal_density():
+    graph, truth = cliques_and_sparse_groups()
+    own = ct.BlockModel("communities", density="per-block").fit(graph)
+    same = ct.BlockModel("communities", density="uniform").fit(graph)
+    assert (own.model_, same.model_) == ("communities", "uniform-communities")
+    assert adjusted_rand(own.labels_, truth) > 0.9
+    assert own.description_length_ < same.description_length_
+    chosen = ct.BlockModel(density="uniform").fit(graph)
+    assert chosen.model_ != "communities"
+    assert chosen.description_length_ <= same.description_length_
+    with pytest.raises(InputError, match="density"):
+        ct.BlockModel("simple", density="uniform").fit(graph)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_auto_is_not_longer_than_a_model_alone(nested, seed):
+    """Of graphs that are too large to search for every model in full."""
+    draw = (planted_partition, degree_corrected_sbm)[seed % 2]
+    graph, truth = draw(1500, (3, 12, 5)[seed], mean_degree=16, mixing=0.2, rng=seed)
+    auto = ct.BlockModel(nested=nested).fit(graph)
+    names = ["simple", "degree-corrected"] + ([] if nested else ["communities"])
+    for name in names:
+        alone = ct.BlockModel(name, nested=nested).fit(graph)
+        assert auto.description_length_ < alone.description_length_ + 5
+    assert adjusted_rand(auto.labels_, truth) > 0.85
+
+
+def test_few_large_blocks_are_not_cut_into_small_ones():
+    graph, truth = planted_partition(1000, 3, mean_degree=20, mixing=0.2, rng=3)
+    for seed in range(3):
+        assert adjusted_rand(ct.BlockModel("simple", rng=seed).fit(graph).labels_, truth) == 1.0
+
+
+def test_effort_shortens_the_description_and_shows_when():
+    rng = np.random.default_rng(5)
+    graph = ct.Graph.from_edges(*rng.integers(0, 400, (2, 3000)) // rng.integers(1, 9, (2, 3000)))
+    short = ct.BlockModel("degree-corrected").fit(graph)
+    long = ct.BlockModel("degree-corrected", effort=8).fit(graph)
+    assert long.description_length_ <= short.description_length_
+    assert len(long.history_) > len(short.history_)
+    lengths = [entry.entropy for entry in long.history_]
+    assert min(lengths) == pytest.approx(long.description_length_, abs=1.0)
+    with pytest.raises(InputError, match="effort"):
+        ct.BlockModel(effort=0.5).fit(graph)

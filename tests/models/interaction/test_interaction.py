@@ -13,16 +13,18 @@ from tests import reference
 from coterie.base.array_checks import ArrayError
 from coterie.engine import LocalEngine
 from coterie.models.interaction import item_regression
-from coterie.models.interaction.combination import HeldBackPairs, gain, unit_scale
 from coterie.models.interaction.factors import Factors, FactorSettings, solved
 from coterie.models.interaction.item_regression import ItemRegression
 from coterie.models.interaction.ranking_model import (
     FittedInteractions,
+    HeldBackPairs,
     Pairs,
     _hold_back,
     fit_interactions,
+    gain,
     like_threshold,
     pairs_of,
+    unit_scale,
 )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from coterie.kernels.hard.description_costs import (
     add_cells,
-    cells_change,
     communities_cost,
     ends_cost,
     inner_profile,
@@ -27,13 +26,11 @@ from coterie.kernels.hard.description_levels import (
 )
 from coterie.kernels.hard.description_state import (
     BLOCKS,
-    COUNTS,
     EDGES,
     FREE,
     INSIDE,
     NORMAL,
-    TWO_DENSITIES,
-    block_part,
+    PLANTED,
     forget,
     node_part,
 )
@@ -46,7 +43,7 @@ def whole_length(model, graph, blocks, upper):
     """Return the description length from the statistics; O(K^2)."""
     t, sizes, B = model.tables, blocks.sizes, blocks.scalars[BLOCKS]
     total = log_factorial(t, model.n_nodes) + log_of(t, model.n_nodes) + model.structure[B]
-    if model.cells == TWO_DENSITIES:
+    if model.cells in PLANTED:
         total += communities_cost(model, B, blocks.scalars[INSIDE])
     for r in range(len(sizes)):
         if sizes[r] == 0:
@@ -58,8 +55,7 @@ def whole_length(model, graph, blocks, upper):
         if model.degrees:
             for c in range(blocks.degree_counts.shape[1]):
                 total -= log_factorial(t, blocks.degree_counts[r, c])
-        if model.cells != TWO_DENSITIES:
-            total = add_cells(model, blocks, r, total)
+        total = add_cells(model, blocks, r, total)
     if model.degrees and model.layers == 0:
         for v in range(model.n_nodes):
             total -= log_factorial(t, graph.degrees[v])
@@ -205,11 +201,8 @@ def shift_degrees(blocks, scratch, part, a, b):
 @njit(forceinline=True, cache=True)
 def change_of(model, blocks, upper, scratch, part, a, b):
     """Return how the description length changes if the part moves from a to b."""
-    if model.cells != COUNTS:
-        change = join_cost(model, blocks, scratch, part, a, b)
-        change -= join_cost(model, blocks, scratch, part, a, a)
-    else:
-        change = cells_change(model, blocks, scratch, part, a, b)
+    change = join_cost(model, blocks, scratch, part, a, b)
+    change -= join_cost(model, blocks, scratch, part, a, a)
     if upper.depth > 0 and not same_above(blocks, upper, part, a, b):
         change += upper_change(model, blocks, upper, scratch, part, a, b)
     return change
@@ -221,15 +214,6 @@ def move_change(model, graph, blocks, upper, scratch, v, b):
     a = np.int64(blocks.labels[v])
     part = node_part(graph, blocks.labels, v, scratch)
     change = change_of(model, blocks, upper, scratch, part, a, b)
-    forget(scratch, part.m)
-    return change
-
-
-@njit(nogil=True, cache=True)
-def merge_change(model, blocks, upper, scratch, r, b):
-    """Return how the description length changes if block r becomes part of block b."""
-    part = block_part(blocks, r, scratch)
-    change = change_of(model, blocks, upper, scratch, part, r, b)
     forget(scratch, part.m)
     return change
 

@@ -13,6 +13,9 @@ models differ. The definitions are those of Peixoto (Physical Review E 95, 01231
                            of Zhang & Peixoto 2020): cells and graph become
                            - log E_in! - log E_out! + E_in log(B/2) + E_out log C(B, 2)
                            + log(E+1) if B > 1, with v_r as for degree correction
+            INNER_DENSITIES  the same with one density inside each block: instead of
+                           - log E_in! + E_in log(B/2) the sum of - log e_rr! - e_rr log 2, and
+                           log C(B + E_in - 1, E_in)
             EDGES          as COUNTS; directed: without log 2
             NORMAL, EXPONENTIAL   as EDGES, and minus the log of the probability density of the
                            weights of each cell, with the parameters of the cell integrated over
@@ -43,9 +46,11 @@ from coterie.kernels.hard.description_state import (
     COUNTS,
     EDGES,
     EXPONENTIAL,
+    INNER_DENSITIES,
     INSIDE,
     MULTISETS,
     NORMAL,
+    PLANTED,
     TWO_DENSITIES,
 )
 from coterie.kernels.hard.log_counts import (
@@ -143,6 +148,10 @@ def add_cells(model, blocks, r, total):
     """Return `total` with the cells of block r: inside it, and with blocks of lower numbers; of a
     directed graph all that leave it."""
     sizes, cells, totals = blocks.sizes, blocks.cells, blocks.totals
+    if model.cells == INNER_DENSITIES:
+        return total + inner_cost(model, sizes[r], cells[r, r])
+    if model.cells == TWO_DENSITIES:
+        return total
     if model.cells < EDGES:
         total += inner_cost(model, sizes[r], cells[r, r])
         for s in range(r):
@@ -169,10 +178,13 @@ def add_cells(model, blocks, r, total):
 
 @njit(forceinline=True, cache=True)
 def communities_cost(model, B, inside):
-    """Return what the planted partition pays for all cells together."""
+    """Return what a planted partition pays for all cells together."""
     t, outside = model.tables, model.n_edges - inside
-    cost = inside * (log_of(t, B) - LOG2)
-    cost -= log_factorial(t, inside) + log_factorial(t, outside)
+    cost = -log_factorial(t, outside)
+    if model.cells == TWO_DENSITIES:
+        cost += inside * (log_of(t, B) - LOG2) - log_factorial(t, inside)
+    else:
+        cost += log_multisets(t, B, inside)
     if B > 1:
         cost += outside * log_of(t, B * (B - 1) // 2) + log_of(t, model.n_edges + 1)
     return cost
@@ -205,7 +217,11 @@ def join_cost(model, blocks, scratch, part, a, b):
         return join_counts(model, blocks, scratch, part, a, b, cost)
     if model.cells == MULTISETS:
         return join_multisets(model, blocks, scratch, part, a, b, n, cost)
-    if model.cells == TWO_DENSITIES:
+    if model.cells in PLANTED:
+        if model.cells == INNER_DENSITIES:
+            new = x[b] + part.loops
+            base = np.int64(blocks.cells[b, b]) - (new if own else 0)
+            cost -= log_rise(model.tables, base, new) + new * LOG2
         return cost + communities_cost(model, B, scalars[INSIDE] - x[a] + x[b])
     if model.layers > 0:
         return join_layers(model, blocks, scratch, part, a, b, cost)
@@ -496,79 +512,6 @@ def node_costs(model, blocks, scratch, part, a, count):
 @njit(nogil=True, cache=True)
 def block_costs(model, blocks, scratch, part, a, count):
     """Fill Scratch.costs[:count] (OUT): `join_cost` of a whole block a for each of
-    Scratch.candidates, of which the first is a itself and none is empty.
-
-    The same numbers, to the last bit, in one call: many merges cost exactly the same, and rounding
-    decides between them."""
-    if model.cells != COUNTS:
-        for i in range(count):
-            scratch.costs[i] = join_cost(model, blocks, scratch, part, a, scratch.candidates[i])
-        return
-    t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
-    degree, loops, size, counts = part.degree, part.loops, part.size, blocks.degree_counts
+    Scratch.candidates, of which the first is a itself and none is empty."""
     for i in range(count):
-        b = scratch.candidates[i]
-        own = i == 0
-        n, e, new = blocks.sizes[b], blocks.ends[b], x[b] + loops
-        inner = np.int64(cells[b, b])
-        if own:
-            n, e, inner = n - size, e - degree, inner - new
-        cost = model.structure[blocks.scalars[BLOCKS] - (0 if own else 1)]
-        cost += vertex_cost(model, n + size, e + degree)
-        if n > 0:
-            cost -= vertex_cost(model, n, e)
-        if model.degrees:
-            for j in range(part.n_classes):
-                c = scratch.classes[j]
-                more = counts[a, c]
-                cost -= log_rise(t, counts[b, c] - (more if own else 0), more)
-        cost -= log_rise(t, inner, new) + new * LOG2
-        for j in range(part.m):
-            s = touched[j]
-            if s != b:
-                cost -= log_rise(t, cells[b, s] - (x[s] if own else 0), x[s])
-        scratch.costs[i] = cost
-
-
-@njit(forceinline=True, cache=True)
-def cells_change(model, blocks, scratch, part, a, b):
-    """Return the difference of two `join_cost`, those of b and of a, in one loop: COUNTS."""
-    t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
-    if a == b:
-        return 0.0
-    size, degree = part.size, part.degree
-    n_a, e_a, n_b, e_b = blocks.sizes[a], blocks.ends[a], blocks.sizes[b], blocks.ends[b]
-    B = blocks.scalars[BLOCKS]
-    after = B - (1 if n_a == size else 0) + (1 if n_b == 0 else 0)
-    change = model.structure[after] - model.structure[B]
-    change += vertex_cost(model, n_b + size, e_b + degree) - vertex_cost(model, n_a, e_a)
-    if n_b > 0:
-        change -= vertex_cost(model, n_b, e_b)
-    if n_a > size:
-        change += vertex_cost(model, n_a - size, e_a - degree)
-    if model.degrees:
-        counts = blocks.degree_counts
-        if part.degree_class >= 0:
-            c = part.degree_class
-            change += log_of(t, counts[a, c]) - log_of(t, counts[b, c] + 1)
-        else:
-            for i in range(part.n_classes):
-                c = scratch.classes[i]
-                more = counts[part.block, c]
-                change += log_rise(t, counts[a, c] - more, more) - log_rise(t, counts[b, c], more)
-    shared = 0.0
-    for i in range(part.m):
-        s = touched[i]
-        if s in (a, b):
-            continue
-        w, e, f = x[s], cells[b, s], cells[a, s]
-        if w == 1:
-            shared += log_of(t, e + 1) - log_of(t, f)
-        else:
-            shared += log_rise(t, e, w) - log_rise(t, f - w, w)
-    kept, new = x[a] + part.loops, x[b] + part.loops
-    between = np.int64(cells[a, b])
-    shared += log_rise(t, np.int64(cells[b, b]), new) + (new - kept) * LOG2
-    shared -= log_rise(t, np.int64(cells[a, a]) - kept, kept)
-    shared += log_rise(t, between - x[b], x[a]) - log_rise(t, between - x[b], x[b])
-    return change - shared
+        scratch.costs[i] = join_cost(model, blocks, scratch, part, a, scratch.candidates[i])

@@ -239,8 +239,9 @@ def try_split(model, graph, blocks, upper, scratch, members, r, s, key, attempts
 
 
 @njit(nogil=True, cache=True)
-def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes):
-    """Try to split each block of `order`; return (splits made, change)."""
+def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes, limit=0.0):
+    """Split each block of `order` if that changes the description length by less than `limit`;
+    return (splits made, change)."""
     model, graph = borrow_without_refcount(model), borrow_without_refcount(graph)
     blocks, upper = borrow_without_refcount(blocks), borrow_without_refcount(upper)
     scratch = borrow_without_refcount(scratch)
@@ -256,9 +257,9 @@ def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes
         s = blocks.free[blocks.scalars[FREE] - 1]
         members = nodes[start[r] : start[r + 1]].copy()
         change = try_split(
-            model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, 0.0
+            model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, limit
         )
-        if change < 0.0:
+        if change != 0.0:
             made += 1
             total += change
     return made, total

@@ -27,9 +27,11 @@ from coterie.kernels.numba.compile import njit
 COUNTS = 0  # edges of an undirected multigraph
 MULTISETS = 1  # edges of a dense multigraph: a level of a hierarchy
 TWO_DENSITIES = 2  # one density inside blocks and one between them
-EDGES = 3  # edges of a graph that may be directed; costs from a table; so are the following
-NORMAL = 4  # … with normal weights
-EXPONENTIAL = 5  # … with exponential weights
+INNER_DENSITIES = 3  # one density inside each block and one between blocks
+EDGES = 4  # edges of a graph that may be directed; costs from a table; so are the following
+NORMAL = 5  # … with normal weights
+EXPONENTIAL = 6  # … with exponential weights
+PLANTED = (TWO_DENSITIES, INNER_DENSITIES)  # planted partitions: communities
 
 MIN_GAIN = 1e-9  # smaller gains are rounding
 NEVER = 1e300  # the cost of a move that is not possible

@@ -25,6 +25,7 @@ from coterie.models.declaration import (
     Integer,
     OneOf,
     Optional,
+    Real,
 )
 from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
 from coterie.models.hard.clustering import ClusteringFacts, FitJob, HardClustering
@@ -32,6 +33,7 @@ from coterie.models.hard.costs import OBJECTIVES, BlockObjective, objective_for
 from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.choice import (
     CHOICES,
+    DENSITIES,
     choose_description,
     description_length_of_result,
     graph_objective,
@@ -51,6 +53,8 @@ _PARAMETERS: dict[str, Constraint] = {
     "model": OneOf(*CHOICES),
     "n_blocks": Optional(Integer(1)),
     "nested": Flag(),
+    "density": Optional(OneOf(*DENSITIES)),
+    "effort": Real(least=1),
     "n_init": Integer(1),
     "min_block_size": Integer(0),
     "connected": Flag(),
@@ -72,8 +76,8 @@ class BlockModel(HardClustering):
     model : str, default="auto"
         The model of the data. For a `Graph`: ``"simple"`` (undirected, unweighted),
         ``"degree-corrected"`` (Karrer & Newman, 2011), ``"communities"`` (degree-corrected, with
-        one density inside blocks and one between them; Zhang & Peixoto, 2020), ``"auto"``
-        (whichever of these three has the shortest description), ``"directed"``,
+        few densities, see `density`; Zhang & Peixoto, 2020), ``"auto"`` (whichever of these has
+        the shortest description, communities with both kinds of `density`), ``"directed"``,
         ``"directed-degree-corrected"`` or ``"weighted"``. For `Ratings`: ``"ratings"``,
         ``"binomial"`` or ``"likes"``.
     n_blocks : int, optional
@@ -83,6 +87,14 @@ class BlockModel(HardClustering):
         Whether to find a hierarchy, blocks of blocks, which can tell apart more and smaller blocks
         (Peixoto, 2014). For the models ``"simple"``, ``"degree-corrected"`` and ``"auto"`` (of
         these two).
+    density : {"per-block", "uniform"}, optional
+        The densities of ``"communities"``: one inside each block (the default) or one inside all
+        blocks; both have one between blocks. ``model_`` is then ``"communities"`` or
+        ``"uniform-communities"``. With ``"auto"`` only this kind is tried.
+    effort : float, default=1
+        How long to search, in about the time of a fit with the default. What is above 1 is spent
+        on splitting and merging random blocks and keeping what shortens the description. Graphs
+        only; with real-valued weights it multiplies the number of perturbations.
     n_init : int, default=1
         Number of runs per model; the shortest description is kept.
     min_block_size : int, default=0
@@ -196,6 +208,8 @@ class BlockModel(HardClustering):
         *,
         n_blocks: int | None = None,
         nested: bool = False,
+        density: str | None = None,
+        effort: float = 1,
         n_init: int = 1,
         min_block_size: int = 0,
         connected: bool = False,
@@ -205,6 +219,8 @@ class BlockModel(HardClustering):
         self.model = model
         self.n_blocks = n_blocks
         self.nested = nested
+        self.density = density
+        self.effort = effort
         self.n_init = n_init
         self.min_block_size = min_block_size
         self.connected = connected
@@ -348,6 +364,12 @@ class BlockModel(HardClustering):
     def _blocks_chosen(self) -> bool:
         return self.n_blocks is None
 
+    @property
+    def _asked(self) -> str:
+        """The name of the model that was asked for."""
+        uniform = self.model == "communities" and self.density == "uniform"
+        return DENSITIES["uniform"] if uniform else self.model
+
     def _data_type(self) -> type:
         known = OBJECTIVES.get(self.model)
         return Graph if known is None else known.data
@@ -376,7 +398,7 @@ class BlockModel(HardClustering):
     def _take_data(self, data: Any) -> tuple[Any, ShardedGraph | None]:
         vars(self).pop("model_", None)  # of an earlier fit
         data, shards = super()._take_data(data)
-        self.model_ = self.model
+        self.model_ = self._asked
         if self.weight_model != COUNTS:
             self._require_weights(data)
         return data, shards
@@ -415,7 +437,7 @@ class BlockModel(HardClustering):
         self._minimise_entropy(job, n_blocks, labels if self._settings().is_best else None)
         assert isinstance(job.objective, BlockObjective)
         self.description_length_ = description_length_of_result(
-            self.model, job.objective, job.data, self._sides()
+            self.model, job.objective, job.data, *self._sides()
         )
 
     def _choose_number(self, job: FitJob) -> tuple[tuple[int, ...], Labels]:
@@ -449,15 +471,20 @@ class BlockModel(HardClustering):
         """Return the shortest description, and the shortest per number of blocks."""
         assert isinstance(job.objective, BlockObjective)
         return choose_description(
-            self.model,
+            self._asked,
             job.objective,
             job.data,
             DescriptionRun(
-                job.state.rng, job.engine, job.callback, search_saver(job.file, job.state)
+                job.state.rng,
+                job.engine,
+                job.callback,
+                search_saver(job.file, job.state),
+                self.effort,
             ),
             n_init=self.n_init,
             min_block_size=self.min_block_size,
             nested=self.nested,
+            density=self.density,
             weights=self.weight_model,
             n_blocks=self.n_blocks,
         )

@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -43,7 +44,7 @@ from coterie.models.hard.costs import (
 from coterie.models.hard.costs.block_state import BlockState
 from coterie.models.hard.costs.gaussian import nearest_centre
 from coterie.models.hard.costs.interface import ClusterState, Labels, Objective
-from coterie.models.hard.description.choice import description_length_by
+from coterie.models.hard.description.choice import description_length_of_result
 from coterie.models.hard.explanation import explain
 from coterie.models.hard.label_tools import x_log_x
 from coterie.models.hard.link_scores import LinkScores, PredictedLinks
@@ -842,7 +843,7 @@ class HardClustering(RatingModel):
         objective, graph = task.objective, self._graph()
         assert isinstance(objective, BlockObjective)
         name = self._fitted_model()
-        length = description_length_by(name, objective, graph)
+        length = partial(description_length_of_result, name, objective, graph)
         requested = None if self._blocks_chosen else task.n_blocks[0]
         labels = connect(name, graph, found.labels[0], requested, length)
         if requested is None:

@@ -98,7 +98,7 @@ def _one_block(objective: str) -> str:
         "one density alone" if objective in ("simple", "directed", "weighted") else "degrees alone"
     )
     anyway = "For the best two groups anyway, use"
-    if objective == "communities":
+    if objective.endswith("communities"):
         anyway += ' `GeneralizedKMeans(2, objective="degree-corrected")`.'
     else:
         anyway += (

@@ -66,6 +66,11 @@ def check_block_model(model: BlockModel) -> None:
             f'`weight_model="{model.weight_model}"` does not support `objective="{model.model}"`',
             remedy=f"use one of {', '.join(_WITH_WEIGHTS)}",
         )
+    if model.density is not None and model.model not in ("communities", "auto"):
+        raise InputError(
+            f'`density` belongs to communities, not to `objective="{model.model}"`',
+            remedy='use `objective="communities"`, or leave out `density`',
+        )
     if model.nested and model.model not in nested_models:
         raise InputError(
             f'`nested` does not support `objective="{model.model}"`',

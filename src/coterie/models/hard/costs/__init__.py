@@ -38,16 +38,14 @@ from coterie.models.foreign_data import conversion, is_sparse, type_name
 from coterie.models.hard.costs.block_objective import BlockObjective
 from coterie.models.hard.costs.gaussian import GaussianObjective
 from coterie.models.hard.costs.graphs import degree_corrected, directed, simple, weighted
-from coterie.models.hard.costs.interface import ClusterState, MovePlan, Objective
+from coterie.models.hard.costs.interface import Objective
 from coterie.models.hard.costs.two_node_sets import binomial, likes, multinomial
 from coterie.models.hard.costs.worker_rows import WorkerRows
 
 __all__ = [
     "OBJECTIVES",
     "BlockObjective",
-    "ClusterState",
     "GaussianObjective",
-    "MovePlan",
     "Objective",
     "binomial",
     "degree_corrected",

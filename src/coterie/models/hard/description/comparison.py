@@ -19,7 +19,7 @@ from coterie.models.hard.costs import make_objective
 from coterie.models.hard.description.choice import (
     MODELS,
     choose_description,
-    description_length_by,
+    description_length_of_result,
     graph_objective,
 )
 from coterie.models.hard.description.directed_weighted import DIRECTED
@@ -124,9 +124,9 @@ def compare_models(
             names[_NESTED] = ("degree-corrected", True)
         objectives = {name: make_objective(name, graph) for name in map(graph_objective, single)}
         for name in single:
-            length = description_length_by(name, objectives[graph_objective(name)], graph)
-            nobody = np.zeros(graph.n_nodes, np.int32)
-            found.append((f"one block, {name}", min(1, graph.n_nodes), length(nobody)))
+            own, nobody = objectives[graph_objective(name)], np.zeros(graph.n_nodes, np.int32)
+            length = description_length_of_result(name, own, graph, nobody)
+            found.append((f"one block, {name}", min(1, graph.n_nodes), length))
         for label, (name, nested) in names.items():
             run = DescriptionRun(deepcopy(seeded), running, callback)
             objective = objectives[graph_objective(name)]

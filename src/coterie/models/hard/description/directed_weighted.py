@@ -8,7 +8,6 @@ best, and move single nodes until none moves. The number of blocks is free, or f
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,23 +16,14 @@ from coterie.kernels.hard.description_state import Multigraph
 from coterie.models.hard.costs import make_objective
 from coterie.models.hard.costs.graphs import both_directions
 from coterie.models.hard.description.fit import Described, DescriptionRun, shortest_description
-from coterie.models.hard.description.search import ANY, LEVEL_RATIO, DescriptionSearch, Strategy
+from coterie.models.hard.description.search import ANY, Strategy
 from coterie.models.hard.description.state import DescriptionData, ModelKind, multigraph
-from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.weight_models import WeightModel, no_weights, weight_model
 
 DIRECTED = ("directed", "directed-degree-corrected")
 
 _START = 1500  # the search starts with at most this many blocks: the tables of cells are dense
 _START_PER_ROOT = 2.5  # … without weights with this many times sqrt(edges)
-_EXHAUSTIVE = 40  # with at most this many blocks a node tries all of them
-_PIECES = 3  # per block that is cut …
-_LEAST_PIECES = (12, 4, 7, 20)  # … and at least so many of all blocks together, in turn
-_PASSES_AFTER_CUT = 15  # sweeps from random pieces, before any merge
-_PERTURB_WORK = 300_000  # (nodes + edges) x perturbations
-_PERTURBATIONS = (4, 12)  # minimum and maximum
-_NO_PERTURBATIONS = 3_000_000  # nodes + edges from which there are none
-_PATIENCE = 4  # perturbations in a row without improvement
 
 
 def cell_data(graph: Graph, objective: str, weights: str = "counts") -> DescriptionData:
@@ -74,40 +64,6 @@ def _classes(out: np.ndarray, into: np.ndarray) -> np.ndarray:
     return np.unique(together, return_inverse=True)[1].astype(np.int32)
 
 
-@dataclass(frozen=True)
-class CellStrategy(Strategy):
-    """The means of a search of graphs with real-valued weights.
-
-    Statistics are counted anew at every step: sums of fractions depend on their order."""
-
-    exhaustive: int = _EXHAUSTIVE
-    patience: int = _PATIENCE
-    repairs: bool = False
-    recount: bool = True
-
-    def perturbations(self, size: int) -> int:
-        """Return the maximum number of perturbations of a graph with this many nodes and edges."""
-        if size >= _NO_PERTURBATIONS:
-            return 0
-        return int(np.clip(_PERTURB_WORK // max(size, 1), *_PERTURBATIONS))
-
-    def perturb(self, search: DescriptionSearch) -> None:
-        """Cut every block of the best partition at random into pieces, and move nodes between
-        the pieces."""
-        best = renumber(search.best)
-        least = _LEAST_PIECES[search.at.perturbed % len(_LEAST_PIECES)]
-        cuts = max(_PIECES, -(-least // (int(best.max()) + 1)))
-        pieces = search.rng.integers(0, cuts, len(best), dtype=np.int32)
-        search.restart(best * cuts + pieces)
-        search.sweeps(_PASSES_AFTER_CUT, hold=True)
-
-    def bounds(self, n_blocks: int, *, new_blocks: bool, hold: bool) -> tuple[int, int]:
-        """Return the minimum and maximum number of blocks during a sweep: it empties few blocks,
-        with `hold` none, and may always make new ones."""
-        kept = n_blocks if hold else int(n_blocks / LEVEL_RATIO)
-        return max(self.fewest, kept), self.most
-
-
 def shortest_cell_description(
     name: str,
     graph: Graph,
@@ -126,5 +82,5 @@ def shortest_cell_description(
     if weights == "counts":  # the edges alone show where to begin
         few = math.ceil(_START_PER_ROOT * math.sqrt(len(data.graph.indices) // 2))
         goal = min(goal, max(8, few, fewest))
-    strategy = Strategy() if weights == "counts" else CellStrategy(fewest=fewest, most=most)
+    strategy = Strategy(weights != "counts", fewest, most, run.effort)
     return shortest_description(name, data, topology, run, goal=goal, strategy=strategy)

@@ -39,6 +39,7 @@ class Described:
     interrupted: bool = False
     levels: tuple[np.ndarray, ...] = ()  # of a hierarchy: labels of the nodes per level
     tried: dict[int, float] = field(default_factory=dict)  # number of blocks: shortest length
+    work: float = 0.0  # of the search
 
     @property
     def n_blocks(self) -> int:
@@ -59,6 +60,7 @@ class DescriptionRun:
     engine: Engine
     callback: Callback = silent
     saver: SearchSaver = field(default_factory=SearchSaver)  # saves it, or continues a saved one
+    effort: float = 1.0
 
 
 def undirected_data(name: str, adjacency: Adjacency) -> DescriptionData:
@@ -125,19 +127,31 @@ def shortest_description(
     *,
     goal: int | None = None,
     strategy: Strategy = FLAT,
+    start: np.ndarray | None = None,
+    rival: float = math.inf,
+    kicks: tuple[float, list[Iteration]] | None = None,
+    kicks_follow: bool = False,
 ) -> Described:
-    """Search for the shortest description of a graph by one model.
+    """Search for the shortest description of a graph by one model, from the blocks `start`.
 
-    `objective` merges the single nodes at the beginning, to `goal` blocks."""
+    None: `objective` merges single nodes to `goal` blocks. The search is given up early if it stays
+    clearly longer than `rival`. `kicks`: only kick the blocks, for this much work, after a search
+    with this history; `kicks_follow`: that search, which is not finished."""
     kind, graph, constant = data
     n = objective.n_elements[0]
     if n == 0:
         return Described(name, np.zeros(0, np.int32), 0.0, [], True)
-    start, saver = merged_singles(objective, goal or _first_blocks(objective), run)
+    saver, warm = run.saver, start is not None
+    if start is None:
+        start, saver = merged_singles(objective, goal or _first_blocks(objective), run)
     if len(np.unique(start)) < strategy.fewest:  # continues from a checkpoint: any valid labels do
         start = np.arange(n, dtype=np.int32)
     trail = Trail(run.callback)
     search = DescriptionSearch(start_state(kind, graph, start), run.rng, trail, strategy)
+    search.warm, search.rival, search.kicks_follow = warm, rival - constant, kicks_follow
+    if kicks is not None:
+        trail.restore([e._replace(entropy=e.entropy - constant) for e in kicks[1]], {})
+        search.begin_kicks(kicks[0])
     interrupted = False
     try:
         search.run(saver)
@@ -162,18 +176,23 @@ def shortest_description(
         search.locally_optimal and not interrupted,
         interrupted,
         tried={k: tried + constant for k, tried in trail.lengths.items()},
+        work=search.at.work,
     )
 
 
-def nested_description(name: str, objective: BlockObjective, run: DescriptionRun) -> Described:
-    """Search for the hierarchy of blocks with the shortest description."""
+def nested_description(
+    name: str, objective: BlockObjective, run: DescriptionRun, flat: np.ndarray | None = None
+) -> Described:
+    """Search for the hierarchy of blocks with the shortest description.
+
+    `flat`: blocks with a short flat description, if they are known."""
     kind, graph, _ = undirected_data(name, objective.sides[0])
     n = objective.n_elements[0]
     if n == 0:
         empty = np.zeros(0, np.int32)
         return Described(name, empty, 0.0, [], True, levels=(empty,))
     start, saver = merged_singles(objective, _first_blocks(objective), run)
-    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback))
+    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback), flat)
     fit.fit(saver)
     levels, length = fit.best.levels, fit.best.length
     one = [np.zeros(n, np.int32), np.zeros(1, np.int32)]

@@ -366,9 +366,15 @@ class HierarchyFit:
     groups of level l - 1; the last level has one group."""
 
     def __init__(
-        self, kind: ModelKind, graph: Multigraph, start: np.ndarray, rng: Generator, trail: Trail
+        self,
+        kind: ModelKind,
+        graph: Multigraph,
+        start: np.ndarray,
+        rng: Generator,
+        trail: Trail,
+        flat: np.ndarray | None = None,
     ) -> None:
-        self.kind, self.graph, self.rng, self.trail = kind, graph, rng, trail
+        self.kind, self.graph, self.rng, self.trail, self.flat = kind, graph, rng, trail, flat
         self.parts = _Parts(renumber(start))
         self.best = self._search()
         self.interrupted = False
@@ -397,14 +403,17 @@ class HierarchyFit:
         """Search, or continue from the point that the saver has; `best` has the result."""
         parts, resumed = self.parts, bool(saver.saved)
         if parts.part == _FLAT:
-            state = start_state(self.kind, self.graph, parts.pieces)
-            flat = DescriptionSearch(state, self.rng, self.trail)
-            try:
-                flat.run(saver)
-            finally:
-                self._show(flat.best)
+            flat = self.flat
+            if flat is None:
+                state = start_state(self.kind, self.graph, parts.pieces)
+                search = DescriptionSearch(state, self.rng, self.trail)
+                try:
+                    search.run(saver)
+                finally:
+                    self._show(search.best)
+                flat = search.best
             parts.part, resumed = _FIRST, False
-            self.best.begin(flat.best)
+            self.best.begin(flat)
         elif parts.part == _FIRST:
             self.best.resume(saver)
         if parts.part == _FIRST:

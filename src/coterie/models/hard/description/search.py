@@ -12,9 +12,7 @@
    what it repairs.
 5. Move single nodes with all blocks as candidates until none moves.
 
-A `Strategy` says which of these means a search has: this one is for graphs, with directions or
-layers or without, and for the levels of a hierarchy (`nested.py`); real-valued weights have another
-(`directed_weighted.py`).
+A `Strategy` says which of these means a search has: with real-valued weights it has fewer.
 """
 
 from __future__ import annotations
@@ -31,13 +29,11 @@ from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description_state import COUNTS, NEVER, TWO_DENSITIES
+from coterie.kernels.hard.description_state import NEVER, PLANTED
 from coterie.kernels.hard.description_sweeps import (
     Reach,
-    join_bounds,
     mark_changed,
     sweep,
-    sweep_all_blocks,
 )
 from coterie.kernels.hard.sparse_rows import members_of
 from coterie.models.hard.description.state import (
@@ -46,12 +42,12 @@ from coterie.models.hard.description.state import (
     restored_state,
     start_state,
 )
+from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
-_EXHAUSTIVE = 12  # with at most this many blocks a node tries all of them
+_EXHAUSTIVE = (12, 40)  # with at most this many blocks a node tries all of them; with weights
 ANY = 1 << 40  # no limit on the number of blocks
-_BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _TRIES = 16  # candidates of a merge per block
 _PIECE_TRIES = 16  # random candidates of a piece of a block
 LEVEL_RATIO = 1.3  # ratio of the numbers of blocks of two levels
@@ -60,23 +56,30 @@ _PASSES = 3  # sweeps between levels
 _OVERSHOOT_SHARE = (0.7, 0.4)  # of the blocks, down to which merges may lengthen it; tiny graphs
 _OVERSHOOT_STEPS = 16  # blocks per merge of such a level
 _OVERSHOOT_LOSS = 0.02  # share by which the description may be longer than the best
-# Few densities describe all blocks of communities: small blocks in large communities are stuck,
-# and all of them have to be merged before the description is shorter than that of one block.
-_COMMUNITIES_STEPS = 4
 _OVERSHOOT_SIZE = 300_000  # nodes + edges up to which this is done
 _QUIET = 2e-3  # a sweep that moves a smaller share of the nodes ends the sweeps of a level
 _CHANGED = 0.05  # a block that changed by a smaller share is not tried again
 _ROUNDS = 12  # of repairs
 _ROUND_GAIN = 2e-5  # a round that gains a smaller share is the last one (large graphs)
-_TINY = 3_000  # nodes + edges up to which perturbations cost nothing that is noticed
-_PERTURBATIONS = 12  # of a tiny graph; larger ones would take twice as long for 0.1 to 0.3 %
-_PATIENCE = 3  # perturbations in a row without improvement
+TINY = 3_000  # nodes + edges up to which perturbations cost nothing that is noticed
+_PERTURBATIONS = (4, 12)  # minimum and maximum with weights; the maximum of a tiny graph
+_PERTURB_WORK = 300_000  # (nodes + edges) x perturbations, with weights
+_NO_PERTURBATIONS = 3_000_000  # nodes + edges from which there are none
+_LEAST_PIECES = (12, 4, 7, 20)  # with weights at least so many pieces of all blocks, in turn
+_PASSES_AFTER_CUT = 15  # sweeps from these pieces, before any merge
+_PATIENCE = (3, 4)  # perturbations in a row without improvement; with weights
 _PIECES = 3  # per block that is cut
 _CHECK_PASSES = 20  # over all nodes and blocks at the end
 _DESCEND, _OVERSHOOT, _PERTURB = "descend", "overshoot", "perturb"
 _REPAIR, _FINISH, _DONE = "repair", "finish", "done"
+KICK = "kick"  # the first phase of a search that begins with a good partition
+_KICKS_PER_STEP = 4
+_FAILURES = 3  # kicks per block in vain after which more blocks are kicked at once
+# share by which a search may be longer than its rival when it enters a phase
+_HOPE = {_OVERSHOOT: 0.01, _PERTURB: 0.004, _REPAIR: 0.004, _FINISH: 1e-4, _DONE: 1e-4}
 TRIED = ("split", "division", "merge")  # of blocks: not again before the block has changed
-_CHECK_WORK = 4_000_000_000  # edges x blocks up to which the end tries all blocks
+_SCAN = 0.02  # work per node of steps that look at all nodes without visiting them
+_CHECK_WORK = 1_000_000_000  # edges x blocks up to which the end tries all blocks
 
 
 @dataclass
@@ -104,28 +107,42 @@ class Trail:
 
 @dataclass(frozen=True)
 class Strategy:
-    """The means of a search; these are for undirected graphs without real-valued weights."""
+    """The means of a search.
 
-    exhaustive: int = _EXHAUSTIVE
-    patience: int = _PATIENCE
-    repairs: bool = True  # moves of pieces, merges that lengthen the description, splits
-    recount: bool = False  # every step counts the statistics anew, and every sweep visits all nodes
+    With real-valued weights it counts the statistics anew at every step, because sums of fractions
+    depend on their order. It merges, moves, and cuts every block into random pieces instead of
+    repairing single blocks; every sweep visits all nodes, empties few blocks and may make new ones.
+    """
+
+    recount: bool = False  # real-valued weights
     fewest: int = 1  # number of blocks of the result
     most: int = ANY
+    effort: float = 1.0
 
     def perturbations(self, size: int) -> int:
         """Return the maximum number of perturbations of a graph with this many nodes and edges."""
-        return _PERTURBATIONS if size <= _TINY else 0
+        if not self.recount:
+            return _PERTURBATIONS[1] if size <= TINY else 0
+        number = np.clip(_PERTURB_WORK // max(size, 1), *_PERTURBATIONS)
+        return int(self.effort * number) if size < _NO_PERTURBATIONS else 0
 
     def perturb(self, search: DescriptionSearch) -> None:
         """Cut every block of the best partition at random into pieces."""
-        pieces = search.rng.integers(0, _PIECES, len(search.best), dtype=np.int32)
-        search.restart(search.best * _PIECES + pieces)
+        best, cuts = renumber(search.best), _PIECES
+        if self.recount:
+            least = _LEAST_PIECES[search.at.perturbed % len(_LEAST_PIECES)]
+            cuts = max(cuts, -(-least // (int(best.max()) + 1)))
+        pieces = search.rng.integers(0, cuts, len(best), dtype=np.int32)
+        search.restart(best * cuts + pieces)
+        if self.recount:
+            search.sweeps(_PASSES_AFTER_CUT, hold=True)
 
     def bounds(self, n_blocks: int, *, new_blocks: bool, hold: bool) -> tuple[int, int]:
         """Return the minimum and maximum number of blocks during a sweep. A sweep makes blocks
         only if `new_blocks` allows it; `hold` forbids to empty any."""
-        return 0, self.most if new_blocks else 0
+        if not self.recount:
+            return 0, self.most if new_blocks else 0
+        return max(self.fewest, n_blocks if hold else int(n_blocks / LEVEL_RATIO)), self.most
 
 
 FLAT = Strategy()
@@ -141,6 +158,9 @@ class _Position:
     idle: int = 0  # perturbations in a row without improvement
     before: float = 0.0  # best length before the last perturbation
     floor: int = 0  # number of blocks at which merges that lengthen the description end
+    work: float = 0.0  # done so far: visits of nodes, or as much time
+    budget: float = 0.0  # work at which the kicks end
+    failures: int = 0  # kicks in a row without improvement
     exhaustive: int = 0  # at the end: a node tries all blocks if there are at most this many
 
 
@@ -158,6 +178,30 @@ class SearchPoint(NamedTuple):
     best: np.ndarray
     active: np.ndarray
     tried: dict[str, np.ndarray]
+
+
+class _Snapshot(NamedTuple):
+    """A partition of a flat model to which a search can return."""
+
+    state: DescriptionState
+    arrays: tuple[np.ndarray, ...]
+    length: float
+    tried: dict[str, np.ndarray]
+    active: np.ndarray
+
+    @classmethod
+    def of(cls, search: DescriptionSearch) -> _Snapshot:
+        """Return the present partition."""
+        arrays = tuple(array.copy() for array in search.state.blocks)
+        tried = {what: ends.copy() for what, ends in search.tried.items()}
+        return cls(search.state, arrays, search.length, tried, search.active.copy())
+
+    def restore(self, search: DescriptionSearch) -> None:
+        """Return to this partition."""
+        for array, saved in zip(self.state.blocks, self.arrays, strict=True):
+            array[...] = saved
+        search.state, search.length, search.tried = self.state, self.length, self.tried
+        search.active[:] = self.active
 
 
 class DescriptionSearch:
@@ -179,9 +223,12 @@ class DescriptionSearch:
             self.best_length = math.inf
         self.locally_optimal = False
         self.size = len(state.labels) + state.model.n_edges
-        self.thorough = self.size <= _TINY
+        self.thorough = self.size <= TINY
         self.at = _Position()
         self.level_ratio = LEVEL_RATIO
+        self.kicks_follow = False  # another search will finish this one
+        self.warm = False  # it begins with good blocks of another model
+        self.rival = math.inf  # length of another model: give up if this one stays clearly longer
 
     def run(self, saver: SearchSaver | None = None) -> None:
         """Search from the present labels; `best` has the result.
@@ -195,6 +242,8 @@ class DescriptionSearch:
         perturbations = self.strategy.perturbations(self.size)
         while self.at.phase != _DONE:
             self._step(perturbations)
+            if self.best_length > self.rival * (1 + _HOPE.get(self.at.phase, math.inf)):
+                return
             saver.save(self.point)
 
     def _step(self, perturbations: int) -> None:
@@ -215,18 +264,26 @@ class DescriptionSearch:
         elif at.phase == _PERTURB:
             if at.perturbed > 0:
                 at.idle = 0 if self.best_length < at.before - 1e-6 else at.idle + 1
-            if at.perturbed == perturbations or at.idle == strategy.patience:
+            patience = strategy.effort * _PATIENCE[strategy.recount]
+            if at.perturbed == perturbations or at.idle >= patience:
                 self.return_to_best()
-                at.phase, at.round = (_REPAIR if strategy.repairs else _FINISH), 0
+                at.phase, at.round = (_FINISH if strategy.recount else _REPAIR), 0
                 return
             at.perturbed, at.before = at.perturbed + 1, self.best_length
             strategy.perturb(self)
             at.phase = _DESCEND
+        elif at.phase == KICK:
+            gained = sum(self.kick() for _ in range(_KICKS_PER_STEP))
+            self.keep()
+            self._note(0, f" (kicks: {gained} of {_KICKS_PER_STEP} helped)")
+            if at.work >= at.budget or at.failures > 3 * _FAILURES * self.state.n_blocks:
+                self.begin_finish()
+                at.phase, at.round = _FINISH, 0
         elif at.phase == _REPAIR:
             at.round += 1
             if not self.repair_round() or at.round == _ROUNDS:
                 self.begin_finish()
-                at.phase, at.round = _FINISH, 0
+                at.phase, at.round = (_DONE if self.kicks_follow else _FINISH), 0
         else:
             at.round += 1
             if not self.finish_pass() or at.round == _CHECK_PASSES:
@@ -323,35 +380,22 @@ class DescriptionSearch:
         their block moved, unless `everywhere`. With `hold` no block is emptied."""
         state, total, strategy = self.state, 0, self.strategy
         n, active = len(state.labels), self.active
-        exhaustive = strategy.exhaustive if exhaustive is None else exhaustive
+        exhaustive = _EXHAUSTIVE[strategy.recount] if exhaustive is None else exhaustive
         if everywhere or self.thorough or strategy.recount:
             active[:] = 1
-        bounds = join_bounds(len(state.blocks.sizes)) if self._bounded(exhaustive) else None
         for _ in range(passes):
             order = self.rng.permutation(np.flatnonzero(active))
             active[:] = 0
-            if bounds is not None:
-                moved, change = sweep_all_blocks(
-                    *state.arguments, bounds, order, new_blocks, active
-                )
-            else:
-                limits = strategy.bounds(state.n_blocks, new_blocks=new_blocks, hold=hold)
-                reach = Reach(_NEAR, _FAR, exhaustive, *limits)
-                key = stream_keys(self.rng, 1)[0]
-                moved, change = sweep(*state.arguments, order, key, reach, active)
+            self.at.work += len(order) + n * _SCAN
+            limits = strategy.bounds(state.n_blocks, new_blocks=new_blocks, hold=hold)
+            reach = Reach(_NEAR, _FAR, exhaustive, *limits)
+            key = stream_keys(self.rng, 1)[0]
+            moved, change = sweep(*state.arguments, order, key, reach, active)
             self.length += change
             total += moved
             if moved <= _QUIET * n:
                 break
         return int(total)
-
-    def _bounded(self, exhaustive: int) -> bool:
-        """Whether a sweep finds the best of all blocks by bounds.
-
-        Not before the end: chance candidates leave poor local optima that the best block does not
-        (the description of an internet topology became 1 % longer)."""
-        known = self.state.kind.cells == COUNTS
-        return exhaustive == ANY and known and len(self.state.labels) >= _BOUNDED
 
     def partners(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the best of a few merges of these blocks: (partner, change) for all blocks, and
@@ -361,6 +405,7 @@ class DescriptionSearch:
         partner, change = np.full(K, -1, np.int64), np.full(K, NEVER)
         start, nodes = members_of(state.labels, K)
         key = stream_keys(self.rng, 1)[0]
+        self.at.work += len(which) * _TRIES + len(nodes) * _SCAN
         moves.find_merges(*state.arguments, start, nodes, which, key, _TRIES, partner, change)
         return partner, change, start, nodes
 
@@ -371,20 +416,27 @@ class DescriptionSearch:
         which = self._untried("merge") if untried else np.flatnonzero(state.blocks.sizes > 0)
         partner, change, start, nodes = self.partners(which)
         before = self._marks()
+        most = max(0, min(most, state.n_blocks - self.strategy.fewest))
+        order = np.argsort(change, kind="stable")
+        made = self._merge(order, partner, start, nodes, most, limit)
+        self._mark_changed(before)
+        return made
+
+    def _merge(
+        self,
+        order: np.ndarray,
+        partner: np.ndarray,
+        start: np.ndarray,
+        nodes: np.ndarray,
+        most: int,
+        limit: float,
+    ) -> int:
+        """Merge blocks of `order` with their partners; return how many."""
+        model, _, blocks, upper, scratch = self.state.arguments
         made, gained = moves.merge_blocks(
-            state.model,
-            state.blocks,
-            state.upper,
-            state.scratch,
-            start,
-            nodes,
-            np.argsort(change, kind="stable"),
-            partner,
-            max(0, min(most, state.n_blocks - self.strategy.fewest)),
-            limit,
+            model, blocks, upper, scratch, start, nodes, order, partner, most, limit
         )
         self.length += gained
-        self._mark_changed(before)
         return int(made)
 
     def descend(self) -> None:
@@ -397,7 +449,7 @@ class DescriptionSearch:
         """Move nodes and pieces, then merge blocks; return whether to go on."""
         strategy = self.strategy
         self.sweeps(_PASSES, everywhere=self.state.upper.depth == 0)
-        if strategy.repairs:
+        if not strategy.recount:
             self.pieces()
         B = self.state.n_blocks
         self._note(0)
@@ -418,9 +470,11 @@ class DescriptionSearch:
     def overshoot_floor(self) -> int:
         """Return the number of blocks down to which merges may lengthen the description."""
         B = self.state.n_blocks
-        if self.size > _OVERSHOOT_SIZE or not self.strategy.repairs:
+        if self.size > _OVERSHOOT_SIZE or self.strategy.recount:
             return B
-        if self.state.kind.cells == TWO_DENSITIES:
+        if self.state.kind.cells in PLANTED:
+            # Few densities describe all blocks: small blocks in large communities are stuck, and
+            # all of them have to be merged before the description is shorter than that of one.
             return 1
         return max(1, int(_OVERSHOOT_SHARE[self.thorough] * B))
 
@@ -428,11 +482,10 @@ class DescriptionSearch:
         """Merge the cheapest blocks whatever it costs, and move nodes; return whether to go on."""
         lost = self.length - self.best_length
         blocks = self.state.n_blocks
-        everything = self.state.kind.cells == TWO_DENSITIES
+        everything = self.state.kind.cells in PLANTED and not self.warm
         if blocks <= floor or (lost > _OVERSHOOT_LOSS * abs(self.best_length) and not everything):
             return False
-        steps = _COMMUNITIES_STEPS if everything else _OVERSHOOT_STEPS
-        made = self.merges(max(1, blocks // steps), NEVER)
+        made = self.merges(max(1, blocks // _OVERSHOOT_STEPS), NEVER)
         self.sweeps(_PASSES, everywhere=self.state.upper.depth == 0)
         self.keep()
         self._note(0)
@@ -446,6 +499,7 @@ class DescriptionSearch:
         order = self._untried("split")
         key = stream_keys(self.rng, 1)[0]
         before = self._marks()
+        self.at.work += state.blocks.sizes[order].sum() * attempts * passes
         made, change = moves.split_all(*state.arguments, order, key, attempts, passes)
         self.length += change
         self._mark_changed(before)
@@ -458,6 +512,7 @@ class DescriptionSearch:
         partner = self.partners(order)[0]
         key = stream_keys(self.rng, 1)[0]
         before = self._marks()
+        self.at.work += 2 * state.blocks.sizes[order].sum() * attempts * passes
         made, gained = moves.resplit_pairs(*state.arguments, order, partner, key, attempts, passes)
         self.length += gained
         self._mark_changed(before)
@@ -525,6 +580,44 @@ class DescriptionSearch:
             return False
         return gain > (1e-6 if self.thorough else max(1e-6, _ROUND_GAIN * abs(self.length)))
 
+    def begin_kicks(self, work: float) -> None:
+        """Begin with a partition that no other means improves; kick it until this work is done."""
+        self.at = _Position(KICK, budget=work)
+        self.active[:] = 0
+        for ends in self.tried.values():
+            ends[:] = self.state.blocks.ends
+
+    def kick(self) -> bool:
+        """Split or merge a random block whatever it costs and repair what is around it; undo all
+        of it unless the description is shorter. Return whether it is.
+
+        After many kicks in vain several blocks are kicked at once."""
+        if self.state.spare < 8:
+            self.make_room()
+        saved, blocks = _Snapshot.of(self), self.state.blocks
+        occupied = np.flatnonzero(blocks.sizes > 0)
+        count = min(len(occupied), 1 + self.at.failures // (_FAILURES * len(occupied)))
+        chosen = self.rng.permutation(occupied)[:count]
+        marks = self._marks()
+        if len(occupied) > 1 and self.rng.random() < 0.5:
+            partner, _, start, nodes = self.partners(chosen)
+            self._merge(chosen, partner, start, nodes, count, NEVER)
+        else:
+            key = stream_keys(self.rng, 1)[0]
+            self.length += moves.split_all(*self.state.arguments, chosen, key, 1, 5, NEVER)[1]
+        self._mark_changed(marks)
+        self.sweeps(5)
+        self.divisions(2)
+        self.splits(2)
+        self.merges(self.state.n_blocks, untried=True)
+        self.sweeps(5)
+        if self.length < saved.length - 1e-6:
+            self.at.failures = 0
+            return True
+        self.at.failures += 1
+        saved.restore(self)
+        return False
+
     def finish(self) -> None:
         """Move single nodes of the best partition until none moves, trying all blocks."""
         self.begin_finish()
@@ -541,7 +634,7 @@ class DescriptionSearch:
     def _affordable(self) -> int:
         """Return the number of blocks up to which a node tries all of them at the end."""
         work = self.state.model.n_edges * self.state.n_blocks
-        return ANY if work <= _CHECK_WORK else self.strategy.exhaustive
+        return ANY if work <= _CHECK_WORK else _EXHAUSTIVE[self.strategy.recount]
 
     def finish_pass(self) -> bool:
         """Move single nodes and merge blocks; return whether anything moved."""

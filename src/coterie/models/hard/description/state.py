@@ -18,8 +18,10 @@ from coterie.kernels.hard.description_state import (
     COUNTS,
     EDGES,
     FREE,
+    INNER_DENSITIES,
     MULTISETS,
     NORMAL,
+    PLANTED,
     TWO_DENSITIES,
     Blocks,
     DescriptionModel,
@@ -48,7 +50,8 @@ class ModelKind(NamedTuple):
 KINDS = {
     "simple": ModelKind(COUNTS, degrees=False),
     "degree-corrected": ModelKind(COUNTS, degrees=True),
-    "communities": ModelKind(TWO_DENSITIES, degrees=True),
+    "communities": ModelKind(INNER_DENSITIES, degrees=True),
+    "uniform-communities": ModelKind(TWO_DENSITIES, degrees=True),
 }
 LEVEL = ModelKind(MULTISETS, degrees=False)  # of a hierarchy, above the nodes
 _SPARE = 16  # room for at least this many more blocks
@@ -195,7 +198,7 @@ def _counted(
     slots = 2 * K if kind.directed else max(1, kind.layers) * K
     edges = tuple(graph.layer_degrees.sum(axis=1) // 2) if kind.layers else (m,)
     weighted = kind.cells >= NORMAL
-    flat = prior == "flat" and kind.cells != TWO_DENSITIES
+    flat = prior == "flat" and kind.cells not in PLANTED
     model = DescriptionModel(
         kind.cells,
         kind.degrees,

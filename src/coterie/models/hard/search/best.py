@@ -264,7 +264,9 @@ class _Descent:
             level = tuple(
                 max(wanted, int(k / _LEVEL)) for k, wanted in zip(found, goal, strict=True)
             )
-            labels, found = renumber_sides(self._merge(state.labels, level))
+            task = self.task
+            labels = agglomerate(self.objective, state.labels, level, task.rng, task.engine)
+            labels, found = renumber_sides(labels)
         min_size = self.task.settings.min_block_size
         if min_size > 0:
             labels = enlarge_small(
@@ -332,7 +334,3 @@ class _Descent:
             min_block_size=self.task.settings.min_block_size,
         ).moved
         return state.labels, self.objective.entropy(state), moved
-
-    def _merge(self, labels: Labels, target: tuple[int, ...]) -> Labels:
-        """Merge blocks until each side has at most its target number."""
-        return agglomerate(self.objective, labels, target, self.task.rng, self.task.engine)
