@@ -155,14 +155,6 @@ class Policy:
         degrees names with the certainty `edge_probability`, and would not name if they had been
         left out of the data. The upper end of a 95 % interval counts. If left-out edges were not
         examined, the limit applies to all edges that are named.
-    attribute_inference : float, default=0.1
-        Maximum share of the people whose value of a released column is guessed right from their
-        class, beyond the share guessed right for people who are left out of the data. The upper
-        end of a 95 % interval counts.
-    accepted_inference : float, default=0.5
-        A2: share of all edges that the same attacker may name, whether or not they are in the data.
-        Connections that follow from block and degree are no secret of the release, but they can
-        be concluded: above this share the owner must accept it by a higher value.
     edge_inference : float, default=1.0
         A3: maximum advantage in recognising edges that the model was fitted to over edges that it
         never saw, from 0 to 1. The default only reports it.
@@ -177,8 +169,16 @@ class Policy:
     sensitive_distance : float, default=0.4
         Maximum distance between the values of a sensitive column in a class and in the whole
         network, from 0 to 1 (t-closeness).
+    accepted_inference : float, default=0.5
+        A2: share of all edges that the same attacker may name, whether or not they are in the data.
+        Connections that follow from block and degree are no secret of the release, but they can
+        be concluded: above this share the owner must accept it by a higher value.
     min_utility : float, default=0.0
         Minimum share of the judged properties that the release must preserve.
+    attribute_inference : float, default=0.1
+        Maximum share of the people whose value of a released column is guessed right from their
+        class, beyond the share guessed right for people who are left out of the data. The upper
+        end of a 95 % interval counts.
 
     See Also
     --------

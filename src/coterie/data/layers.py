@@ -143,6 +143,17 @@ def read_layers(path: PathLike, options: ReadOptions) -> LayeredGraph:
     -------
     LayeredGraph
         The layers.
+
+    Examples
+    --------
+    >>> import coterie as ct
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "contacts.csv"
+    ...     _ = path.write_text("source,target,kind\\nann,bob,call\\nbob,cat,mail\\n")
+    ...     ct.read_layers(path, layer="kind").names
+    ('call', 'mail')
     """
     if options.layer is None:
         raise InputError("no column of layers", remedy="name it: `layer=`")
