@@ -13,6 +13,7 @@ from coterie.cli.options import CATALOGUE, option_of
 from coterie.models.base import Estimator
 from coterie.models.declaration import OneOf
 from coterie.models.hard.block_model import BlockModel
+from coterie.models.hard.description.choice import DENSITIES
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.models.soft.mmsbm import MMSBM
 from coterie.recommend.registry import MODELS
@@ -38,7 +39,9 @@ def choices_of(command: str, option: str) -> set[str]:
 def test_objectives_and_models_are_those_that_the_models_declare() -> None:
     graphs_and_ratings = names_of(GeneralizedKMeans, "objective") - {"gaussian"}
     declared = graphs_and_ratings | names_of(BlockModel, "model")
-    assert choices_of("cluster", "objective") == declared
+    by_density = {"uniform-communities"}  # --objective communities --communities uniform
+    assert choices_of("cluster", "objective") == declared - by_density
+    assert choices_of("cluster", "communities") == set(DENSITIES)
     assert choices_of("cluster", "search") == names_of(GeneralizedKMeans, "search")
     assert choices_of("cluster", "weights") == names_of(BlockModel, "weight_model")
     offered = choices_of("recommend fit", "model")
@@ -48,7 +51,6 @@ def test_objectives_and_models_are_those_that_the_models_declare() -> None:
 @pytest.mark.parametrize(
     ("command", "model", "option", "parameter"),
     [
-        ("cluster", GeneralizedKMeans, "objective", "objective"),
         ("cluster", GeneralizedKMeans, "search", "search"),
         ("cluster", GeneralizedKMeans, "alpha", "alpha"),
         ("cluster", GeneralizedKMeans, "iterations", "max_iter"),

@@ -101,6 +101,7 @@ def run(
     if column is not None:
         _only_for_one_graph(
             communities=communities is not None,
+            two_mode=two_mode,
             effort=effort != 1,
             weights=weights != "counts",
             search=search != "best",
@@ -121,7 +122,7 @@ def run(
             layer=column,
             every=every,
             blocks=blocks,
-            objective=objective or "simple",
+            objective=objective or "auto",
             out=out,
             report=report,
         )

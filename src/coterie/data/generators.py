@@ -147,7 +147,7 @@ def layered_blocks(
     """Draw layers with planted blocks, which the first `n_shared` of them share.
 
     >>> layered_blocks(100, 3, 2, rng=0)
-    LayeredGraph(3 layers, 100 nodes, 1480 edges)
+    LayeredGraph(3 layers, 100 nodes, 1531 edges)
     """
     random = as_generator(rng)
     graphs: list[Graph] = []
