@@ -126,6 +126,9 @@ def test_share_decides_what_is_tried() -> None:
     assert together.description_length_ == together.shared_length_
     assert apart.description_length_ == apart.separate_length_
     assert "longer" not in " ".join(together.explain())  # nothing is said that was not measured
+    assert all("as requested" in model.explain()[0] for model in (together, apart))
+    one = ct.LayeredBlockModel().fit({"calls": layers.graphs[0]})
+    assert one.explain()[0] == "There is one layer, so nothing is shared."
 
 
 @pytest.mark.parametrize(

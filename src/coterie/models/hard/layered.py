@@ -260,7 +260,11 @@ class LayeredBlockModel(Estimator):
         n, groups = len(self.labels_), len(self.groups_)
         if self.interrupted_:
             sentences = ["The search was stopped: this is the best result so far, not the end."]
-        elif groups == 1 and n > 1:
+        elif self.share != "auto" or n == 1:
+            sentences = [f"{n:,} layers, which share {self.share} of their blocks as requested."]
+            if n == 1:
+                sentences = ["There is one layer, so nothing is shared."]
+        elif groups == 1:
             sentences = [f"All {n} layers share the same blocks."]
         elif groups == n:
             sentences = [f"No two of the {n} layers share their blocks."]
