@@ -7,6 +7,7 @@ files, which fits into memory, is sorted, cleaned and written as a shard.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -207,12 +208,13 @@ def _manifest_facts(result: GraphSharding | RatingSharding) -> JsonObject:
 def input_files(given: Inputs) -> list[PathLike]:
     """Return the files: patterns such as ``data/*.parquet`` and folders of Parquet are listed."""
     files: list[PathLike] = []
-    for path in [given] if isinstance(given, str | Path) else given:
-        text, found = str(path), [path]
+    for path in [given] if isinstance(given, str | os.PathLike) else given:
+        text, found = str(path), [str(path)]
         if Path(path).is_dir():
             if (Path(path) / MANIFEST).exists():
                 raise InputError("this is a folder of shards already", path=path)
-            found = sorted(p for p in Path(path).rglob("*") if p.suffix in (".parquet", ".pq"))
+            inside = (p for p in Path(path).rglob("*") if p.suffix in (".parquet", ".pq"))
+            found = sorted(map(str, inside))
         elif any(sign in text for sign in "*?[") and not Path(path).exists():
             found = sorted(glob(text, recursive=True))
         if not found:
