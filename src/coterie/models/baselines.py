@@ -35,7 +35,7 @@ class ItemMean(RatingModel):
     """Everybody rates an item as others did; one rating of the whole table is added to each."""
 
     declaration: ClassVar[Declaration] = _declared("item-mean", "All users rate an item alike.")
-    ranked_by = ("rating",)
+    ranked_by: ClassVar[tuple[str, ...]] = ("rating",)
 
     def __init__(self, rng: RandomState = 0) -> None:
         self.rng = rng

@@ -17,8 +17,9 @@ from coterie.data import Ratings
 from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
-from coterie.models.interaction.ranking_model import FittedInteractions, like_threshold
+from coterie.models.interaction.ranking_model import like_threshold
 from coterie.models.rating_model import RatingModel
+from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.metrics import (
     METRIC_NAMES,
     Metrics,
@@ -302,11 +303,12 @@ def evaluate_split(
     user_features: NodeTable | None = None,
     item_features: NodeTable | None = None,
     engine: Engine,
-    interactions: FittedInteractions | None = None,
+    earlier: FoldResult | None = None,
 ) -> FoldResult:
     """Fit a model to one table, and to features if given, and test it on the other table.
 
-    `interactions` is the interaction model of an earlier fit to the same table, if there is one.
+    `earlier` is another model of the same table whose interaction model is used if it would be the
+    same, and not fitted again.
     """
     if not len(test):
         raise InputError("there are no ratings to test on", remedy="give at least one rating")
@@ -320,8 +322,15 @@ def evaluate_split(
     features: dict[str, Any] = {"user_features": user_features, "item_features": item_features}
     recommender = Recommender(model, likes=likes).fit(train, engine=engine, **features)
     fit_seconds, fit_cpu = time.perf_counter() - clock, time.process_time() - cpu
-    if interactions is not None:
-        recommender._state = replace(recommender._fitted, interactions=interactions)
+    if earlier is not None:
+        state, other = recommender._fitted, earlier.recommender._fitted
+
+        def decisive(one: FittedState) -> tuple[Any, ...]:
+            liked_from = one.predictor.values[one.liked_level]
+            return liked_from, one.likes, one.model.ranked_by, one.seed, one.table.n_items
+
+        if decisive(state) == decisive(other):
+            recommender._state = replace(state, interactions=other.interactions)
     clock = time.perf_counter()
     users, items = test.user_ids[test.users], test.item_ids[test.items]
     p = recommender.predict_proba(users, items, engine=engine)

@@ -172,7 +172,7 @@ def summarized(
     order = 2 * np.arange(1, n_items + 1) - n_items - 1
     gini = float(order @ places / max(n_items * places.sum(), 1))
     coverage = float((places > 0).sum() / max(n_items, 1))
-    return RankingMetrics(*means.tolist(), coverage, gini)
+    return RankingMetrics._make([*means.tolist(), coverage, gini])
 
 
 def mean_of(column: np.ndarray) -> float:
