@@ -30,9 +30,9 @@ COLUMNS = {
 }
 _GLOSSARY = (
     "RMSE, MAE, log loss and calibration (mean distance of probabilities from frequencies): "
-    "smaller is better. NDCG, precision, recall: larger is better. Coverage: share of the items in any "
-    "list. Diversity: 1 - cosine of the users of two items of a list. Novelty: bits; rare items "
-    "have many. Gini: 0 if all items appear alike often."
+    "smaller is better. NDCG, precision, recall: larger is better. Coverage: share of the items "
+    "in any list. Diversity: 1 - cosine of the users of two items of a list. Novelty: bits; rare "
+    "items have many. Gini: 0 if all items appear alike often."
 )
 _PAIRED = (
     "Differences on the same ratings (RMSE, MAE, log loss) or lists. Intervals allow for the "

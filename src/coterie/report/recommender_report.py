@@ -57,14 +57,14 @@ _GLOSSARY = (
     "Accuracy: how often the most likely rating is the true one. Log loss: mean of minus the "
     "natural logarithm of the probability of the true rating, in nats. Calibration error: mean "
     "distance between predicted probabilities and how often they come true. NDCG, precision and "
-    "recall compare the items ranked first for a user (10 by default) with the test items that the "
-    "user likes: about the upper half of all ratings. Hit rate: share of users with such an item "
-    "among them. MRR: mean of 1 / place of the first one. MAP: mean of the precisions at their places. "
-    "Coverage: share of all items that are recommended to anyone. Novelty: mean of minus log2 of "
-    "the share of users who have a listed item. Diversity: mean of 1 minus the cosine between the "
-    "users of two items of a list. Gini: how unequally the places of all lists are distributed "
-    "over the items, from 0 (equally) to 1 (one item has all). Std: standard deviation over the "
-    "folds."
+    "recall compare the items ranked first for a user (10 by default) with the test items that "
+    "the user likes: about the upper half of all ratings. Hit rate: share of users with such an "
+    "item among them. MRR: mean of 1 / place of the first one. MAP: mean of the precisions at "
+    "their places. Coverage: share of all items that are recommended to anyone. Novelty: mean of "
+    "minus log2 of the share of users who have a listed item. Diversity: mean of 1 minus the "
+    "cosine between the users of two items of a list. Gini: how unequally the places of all lists "
+    "are distributed over the items, from 0 (equally) to 1 (one item has all). Std: standard "
+    "deviation over the folds."
 )
 
 
