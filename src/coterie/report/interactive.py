@@ -123,8 +123,8 @@ def _level(
     """Return the blocks of a level: names, sizes, places, and how many edges are between them."""
     k = len(numbers)
     sizes = np.bincount(of_node, minlength=k)
-    centre = np.stack([np.bincount(of_node, grid[:, i], k) for i in (0, 1)], 1)
-    centre = centre / np.maximum(sizes, 1)[:, None]
+    total = np.stack([np.bincount(of_node, grid[:, i], k) for i in (0, 1)], 1)
+    centre = total / np.maximum(sizes, 1)[:, None]
     level: JsonObject = {
         "names": [names.get(int(b), f"block {b}") for b in numbers],
         "sizes": sizes.tolist(),
