@@ -219,7 +219,11 @@ CATALOGUE = {
         "is recorded under the new name.",
         "NAME",
     ),
-    "data": argument("Edge list or ratings (text, .gz or Parquet).", "INPUT"),
+    "data": argument(
+        "Edge list or ratings (text, .gz or Parquet); several files, a quoted pattern such as "
+        "'data/*.parquet', or a folder of Parquet files are read as one.",
+        "INPUT",
+    ),
     "dataset": Option("Name of the dataset (default: all datasets).", "NAME"),
     "dataset@anonymize": Option(
         "Name of the dataset in the ledger, which counts what was published from it; use the same "

@@ -29,9 +29,10 @@ from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description_state import NEVER, PLANTED
+from coterie.kernels.hard.description_state import COUNTS, NEVER, PLANTED
 from coterie.kernels.hard.description_sweeps import (
     Reach,
+    join_bounds,
     mark_changed,
     sweep,
 )
@@ -46,6 +47,7 @@ from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
+_BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _EXHAUSTIVE = (12, 40)  # with at most this many blocks a node tries all of them; with weights
 ANY = 1 << 40  # no limit on the number of blocks
 _TRIES = 16  # candidates of a merge per block
@@ -383,6 +385,8 @@ class DescriptionSearch:
         exhaustive = _EXHAUSTIVE[strategy.recount] if exhaustive is None else exhaustive
         if everywhere or self.thorough or strategy.recount:
             active[:] = 1
+        bounded = exhaustive == ANY and state.kind.cells == COUNTS and n >= _BOUNDED
+        bounds = join_bounds(len(state.blocks.sizes) if bounded else 0)
         for _ in range(passes):
             order = self.rng.permutation(np.flatnonzero(active))
             active[:] = 0
@@ -390,7 +394,7 @@ class DescriptionSearch:
             limits = strategy.bounds(state.n_blocks, new_blocks=new_blocks, hold=hold)
             reach = Reach(_NEAR, _FAR, exhaustive, *limits)
             key = stream_keys(self.rng, 1)[0]
-            moved, change = sweep(*state.arguments, order, key, reach, active)
+            moved, change = sweep(*state.arguments, order, key, reach, bounds, active)
             self.length += change
             total += moved
             if moved <= _QUIET * n:
