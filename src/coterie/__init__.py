@@ -139,6 +139,7 @@ _RENAMED = {
 # Kind of result -> module and function that draws it; loaded when first used
 _RENDERERS = {
     renderers.CLUSTER_PLOT: ("coterie.report.cluster_report", "draw"),
+    renderers.CLUSTER_SHOW: ("coterie.report.interactive", "show"),
     renderers.CLUSTER_REPORT: ("coterie.report.cluster_report", "render"),
     renderers.PAGE_FILE: ("coterie.report.pdf", "write_page"),
     renderers.NOTEBOOK: ("coterie.report.notebook", "fragment"),
