@@ -24,6 +24,7 @@ from coterie.kernels.hard.description_state import (
     MULTISETS,
     activate,
     forget,
+    may_join,
     node_part,
 )
 from coterie.kernels.numba.compile import njit
@@ -123,8 +124,11 @@ def sweep(model, graph, blocks, upper, scratch, order, key, reach, active):
             relief = upper_relief(model, blocks, upper, scratch, part, a)
             next_part(upper)
         low = -MIN_GAIN
+        category = graph.categories[v] if len(graph.categories) > 0 else np.int32(-1)
         for i in range(1, count):
             b = scratch.candidates[i]
+            if not may_join(blocks, category, b):
+                continue
             change = scratch.costs[i] - stay
             if upper.depth > 0 and (change < low + relief or blocks.sizes[b] == 0):
                 change += group_change(model, blocks, upper, scratch, part, a, b)
