@@ -219,7 +219,11 @@ CATALOGUE = {
         "is recorded under the new name.",
         "NAME",
     ),
-    "data": argument("Edge list or ratings (text, .gz or Parquet).", "INPUT"),
+    "data": argument(
+        "Edge list or ratings (text, .gz or Parquet); several files, a quoted pattern such as "
+        "'data/*.parquet', or a folder of Parquet files are read as one.",
+        "INPUT",
+    ),
     "dataset": Option("Name of the dataset (default: all datasets).", "NAME"),
     "dataset@anonymize": Option(
         "Name of the dataset in the ledger, which counts what was published from it; use the same "
@@ -632,6 +636,21 @@ CATALOGUE = {
         "Compare with known labels (columns node,block): adjusted Rand index (ARI) and adjusted "
         "mutual information (AMI).",
         "FILE.csv",
+    ),
+    "start": reads(
+        "Begin with these blocks (columns node,block, as --out writes them), for example those of "
+        "an earlier version of the network. The search is short, blocks that persist keep their "
+        "names, and what changed is printed."
+    ),
+    "frozen": reads("Nodes that keep the block given here (columns node,block)."),
+    "never_together": Option(
+        "Column of --attributes whose values no block mixes. Nodes without a value may be in any "
+        "block. Example: --never-together team --attributes staff.csv",
+        "COL",
+    ),
+    "attributes@cluster": reads(
+        "Table of what is known about the nodes: a column node, then one column per attribute "
+        "(used by --never-together)."
     ),
     "truth@compare": reads(
         "Who is who: a table with the columns published,original, as written by `coterie "

@@ -10,6 +10,7 @@ import numpy as np
 
 from coterie.kernels.hard.description_costs import (
     add_cells,
+    cells_change,
     communities_cost,
     ends_cost,
     inner_profile,
@@ -26,6 +27,7 @@ from coterie.kernels.hard.description_levels import (
 )
 from coterie.kernels.hard.description_state import (
     BLOCKS,
+    COUNTS,
     EDGES,
     FREE,
     INSIDE,
@@ -205,8 +207,11 @@ def shift_degrees(blocks, scratch, part, a, b):
 @njit(forceinline=True, cache=True)
 def change_of(model, blocks, upper, scratch, part, a, b):
     """Return how the description length changes if the part moves from a to b."""
-    change = join_cost(model, blocks, scratch, part, a, b)
-    change -= join_cost(model, blocks, scratch, part, a, a)
+    if model.cells == COUNTS:
+        change = cells_change(model, blocks, scratch, part, a, b)
+    else:
+        change = join_cost(model, blocks, scratch, part, a, b)
+        change -= join_cost(model, blocks, scratch, part, a, a)
     if upper.depth > 0 and not same_above(blocks, upper, part, a, b):
         change += upper_change(model, blocks, upper, scratch, part, a, b)
     return change

@@ -218,6 +218,8 @@ def scatter_members(model, graph, blocks, upper, scratch, members, r, s, state, 
         done += 1
         for e in range(graph.indptr[v], graph.indptr[v + 1]):
             w = graph.indices[e]
+            if len(graph.ties) > 0 and graph.ties[w] != 0:
+                continue
             if blocks.labels[w] == r and 2 * count < n and blocks.sizes[r] > 1:
                 total += force_move(model, graph, blocks, upper, scratch, w, s)
                 queue[count] = w

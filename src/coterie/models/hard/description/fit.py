@@ -67,7 +67,7 @@ class DescriptionRun:
     callback: Callback = silent
     saver: SearchSaver = field(default_factory=SearchSaver)  # saves it, or continues a saved one
     effort: float = 1.0
-    start: tuple[np.ndarray, ...] = ()  # labels to begin with: of the nodes, and of higher levels
+    start: np.ndarray | None = None  # labels to begin with
     ties: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))  # see Multigraph
     categories: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
 
@@ -217,16 +217,16 @@ def nested_description(
     if n == 0:
         empty = np.zeros(0, np.int32)
         return Described(name, empty, 0.0, [], True, levels=(empty,))
-    saver = run.saver
-    if run.start:
-        start = run.start[0]
-    else:
+    saver, start = run.saver, run.start
+    if start is None:
         start, saver = merged_singles(objective, _first_blocks(objective), run)
+    else:
+        flat = start
     graph, start = run.constrain(graph, start)
     if flat is not None:
         _, flat = run.constrain(graph, flat)
-    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback), flat)
-    fit.constrained, fit.above = run.constrained, run.start[1:]
+    brief = run.start is not None
+    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback), flat, brief)
     fit.fit(saver)
     levels, length = fit.best.levels, fit.best.length
     _, alone = run.constrain(graph, np.zeros(n, np.int32))

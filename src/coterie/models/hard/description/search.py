@@ -30,9 +30,10 @@ from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description_state import NEVER, PLANTED
+from coterie.kernels.hard.description_state import COUNTS, NEVER, PLANTED
 from coterie.kernels.hard.description_sweeps import (
     Reach,
+    join_bounds,
     mark_changed,
     sweep,
 )
@@ -48,6 +49,7 @@ from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
+_BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _EXHAUSTIVE = (12, 40)  # with at most this many blocks a node tries all of them; with weights
 ANY = 1 << 40  # no limit on the number of blocks
 _TRIES = 16  # candidates of a merge per block
@@ -391,16 +393,18 @@ class DescriptionSearch:
         exhaustive = _EXHAUSTIVE[strategy.recount] if exhaustive is None else exhaustive
         if everywhere or self.thorough or strategy.recount:
             active[:] = 1
-        if len(state.graph.ties):
-            active[state.graph.ties != 0] = 0
+        bounded = exhaustive == ANY and state.kind.cells == COUNTS and n >= _BOUNDED
+        bounds = join_bounds(len(state.blocks.sizes) if bounded else 0)
         for _ in range(passes):
+            if len(state.graph.ties):
+                active[state.graph.ties != 0] = 0
             order = self.rng.permutation(np.flatnonzero(active))
             active[:] = 0
             self.at.work += len(order) + n * _SCAN
             limits = strategy.bounds(state.n_blocks, new_blocks=new_blocks, hold=hold)
             reach = Reach(_NEAR, _FAR, exhaustive, *limits)
             key = stream_keys(self.rng, 1)[0]
-            moved, change = sweep(*state.arguments, order, key, reach, active)
+            moved, change = sweep(*state.arguments, order, key, reach, bounds, active)
             self.length += change
             total += moved
             if moved <= _QUIET * n:
@@ -597,8 +601,9 @@ class DescriptionSearch:
     def groups(self) -> tuple[np.ndarray, np.ndarray]:
         """The nodes that stay together: where each group begins, and the members."""
         ties = self.state.graph.ties
-        start, members = members_of(np.maximum(ties, 0), int(ties.max()) + 1)
-        return np.asarray(start[1:] - start[1]), np.asarray(members[start[1] :])
+        tied = np.flatnonzero(ties > 0)
+        members = tied[np.argsort(ties[tied], kind="stable")]
+        return np.flatnonzero(np.diff(ties[members], prepend=0, append=-1)), members
 
     def begin_update(self) -> None:
         """Begin with blocks that were good for nearly the same graph: only those that change are
