@@ -64,9 +64,9 @@ def test_constraints_are_never_violated(seed, model, nested, started):
 def test_contradictions_are_errors():
     graph = planted_partition(30, 2, mean_degree=5, rng=0)[0]
     fit = ct.BlockModel("simple").fit
-    with pytest.raises(InputError, match="contradict.*0 and 1.*categories"):
+    with pytest.raises(InputError, match=r"contradict.*0 and 1.*categories"):
         fit(graph, must_link=[(0, 1)], never_together={0: "a", 1: "b"})
-    with pytest.raises(InputError, match="contradict.*different blocks p and q"):
+    with pytest.raises(InputError, match=r"contradict.*different blocks p and q"):
         fit(graph, must_link=[(0, 1), (1, 2)], frozen={0: "p", 2: "q"})
     with pytest.raises(InputError, match="contradict"):
         fit(graph, frozen={0: "p", 2: "p"}, never_together={0: "a", 2: "b"})
@@ -81,7 +81,7 @@ def test_contradictions_are_errors():
 
 
 def test_an_update_is_short_and_keeps_names():
-    graph, planted = degree_corrected_sbm(3000, 12, mean_degree=14, mixing=0.2, rng=0)
+    graph, _ = degree_corrected_sbm(3000, 12, mean_degree=14, mixing=0.2, rng=0)
     before = ct.BlockModel("degree-corrected", rng=0).fit(graph)
     names = {v: f"block {b}" for v, b in enumerate(before.labels_.tolist())}
     later = with_more_edges(graph, 0.01, 1)
