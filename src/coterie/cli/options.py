@@ -250,6 +250,9 @@ CATALOGUE = {
     "edges": count("With --plan: about how many edges the network has.", least=0),
     "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", "E"),
     "exclude": reads("Never recommend the items listed in this file, one id per line."),
+    "folds@recommend compare": count(
+        "Test in this many folds instead of one --split: every rating is tested once.", least=2
+    ),
     "folds": count("Number of parts; each is predicted by a model fitted to the others.", least=2),
     "force": Option(
         "Write the release even if the policy refuses it (recorded in audit and report)."
@@ -368,6 +371,12 @@ CATALOGUE = {
         "between blocks.",
         choices="dcsbm sbm exact-counts",
     ),
+    "models": Option(
+        "Models to compare, separated by commas: best, mmsbm, mcmmsbm, hard, popularity, "
+        "item-mean, ease (item regression), ials (factors).",
+        "NAME,…",
+    ),
+    "n@recommend compare": count("Length of the lists that are compared.", names=("-n",)),
     "n": count("Maximum number of items to show.", names=("-n",)),
     "name": Option(
         "Name of the data set: ml-100k, as-caida, ca-astroph or karate.", "NAME", argument=True
@@ -440,6 +449,9 @@ CATALOGUE = {
     "out@recommend update": writes("Model file to write; not the one that is read."),
     "out@recommend predict": writes(
         "File to write, .csv or .parquet (default: stdout).", suffixes=_TABLE
+    ),
+    "out@recommend compare": writes(
+        "Table to write with the errors and metrics of each user and model.", suffixes=_TABLE
     ),
     "out@recommend top": writes(
         "Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, score, "
@@ -602,6 +614,11 @@ CATALOGUE = {
         choices="random time last-n cold-users cold-items",
     ),
     "test": reads("Table to test on, with --train."),
+    "split@recommend compare": Option(
+        "Which ratings are tested: random (a share of all), time (the latest share), last-n (the "
+        "latest of each user), cold-users or cold-items (all of a share of the users or items).",
+        choices="random time last-n cold-users cold-items",
+    ),
     "test_last": count("Number of ratings per user to test on, with --split last-n (default: 1)."),
     "test_share": Option(
         "Share of the ratings, users or items to test on, with every --split but last-n (default: "

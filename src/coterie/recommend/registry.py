@@ -73,6 +73,15 @@ MODELS = (
         "hard",
         settings={"model": "ratings"},
     ),
+    *(
+        RatingModelEntry(name, f"coterie.models.baselines:{class_name}", _HARD, "hard")
+        for name, class_name in (
+            ("popularity", "Popularity"),
+            ("item-mean", "ItemMean"),
+            ("ease", "EASE"),
+            ("ials", "IALS"),
+        )
+    ),
 )
 
 

@@ -46,7 +46,7 @@ def test_a_sweep_by_bounds_makes_the_moves_of_an_exhaustive_one(model, new_block
     v = int(order[0])
     part = parts.node_part(fast.graph, fast.labels, v, fast.scratch)
     few = sweeps.list_bounded(
-        fast.model, fast.blocks, fast.upper, bounds, fast.scratch, part, fast.labels[v], 0.0
+        fast.model, fast.blocks, bounds, fast.scratch, part, fast.labels[v], 0.0
     )
     assert 1 <= few < fast.n_blocks / 2  # most blocks are ruled out
 

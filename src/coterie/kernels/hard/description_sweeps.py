@@ -131,19 +131,17 @@ def bound_joins(model, blocks, bounds, scratch, part):
 
 
 @njit(nogil=True, cache=True)
-def list_bounded(model, blocks, upper, bounds, scratch, part, a, relief):
+def list_bounded(model, blocks, bounds, scratch, part, a, relief):
     """List the blocks whose bound does not rule them out, a first; return how many.
 
     relief: the most that the levels above can gain."""
     bound_joins(model, blocks, bounds, scratch, part)
-    limit = join_cost(model, blocks, scratch, part, a, a) + SLACK
+    limit = join_cost(model, blocks, scratch, part, a, a) + relief + SLACK
     limit -= model.structure[blocks.scalars[BLOCKS] - (1 if blocks.sizes[a] == 1 else 0)]
     scratch.candidates[0] = a
     count = 1
     for b in range(len(bounds.bound)):
-        if bounds.bound[b] >= limit + relief or b == a:
-            continue
-        if bounds.bound[b] + group_change(model, blocks, upper, scratch, part, a, b) < limit:
+        if bounds.bound[b] < limit and b != a:
             scratch.candidates[count] = b
             count += 1
     return count
@@ -224,7 +222,7 @@ def sweep(model, graph, blocks, upper, scratch, order, key, reach, bounds, activ
         relief = upper_relief(model, blocks, upper, scratch, part, a)
         next_part(upper)
         if len(bounds.level) > 0 and part.m > 0 and part.loops == 0:
-            count = list_bounded(model, blocks, upper, bounds, scratch, part, a, relief)
+            count = list_bounded(model, blocks, bounds, scratch, part, a, relief)
         else:
             known = part.m if model.cells < EDGES else -1
             state, count = list_candidates(graph, blocks, scratch, v, known, state, reach)

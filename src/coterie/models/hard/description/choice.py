@@ -136,6 +136,9 @@ def choose_description(
     inside = replace(run, saver=saver.inside(lambda: choice))
     for place in range(choice.done, n_init * len(steps)):
         step = steps[place % len(steps)]
+        if step.other and choice.shortest(step).objective == steps[0].model:
+            choice.done += 1
+            continue
         model = step.model or choice.shortest(step).objective
         own = objective
         if graph_objective(model, weights) != objective.name:
@@ -215,6 +218,7 @@ class _Step(NamedTuple):
     warm: bool = False  # it begins with the blocks of the flat search before
     nested: bool = False
     kicks: bool = False  # it begins with the shortest description so far and kicks its blocks
+    other: bool = False  # only if another model than the first one is the shortest
 
 
 def _steps(
@@ -242,8 +246,11 @@ def _steps(
     last = [_Step("", kicks=True)] if kicks else []
     first = _Step("degree-corrected", counts=name == "auto")
     if name == "auto":
-        others = [_Step(model) for model in models[1:]] if small else []
-        return [first, *others, *(_Step(model, warm=True) for model in models[1:]), *last]
+        warm = [_Step(model, warm=True) for model in models[1:]]
+        if small:
+            return [first, *(_Step(model) for model in models[1:]), *warm, *last]
+        # first all that a fit of this model alone has, so that "auto" is never longer than it
+        return [first, *last, *warm, *(step._replace(other=True) for step in last)]
     if name in PLANTED_MODELS:
         return [first, *([_Step(name)] if small else []), _Step(name, warm=True), *last]
     return [_Step(name), *last]
