@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from coterie.models.align import align as align
     from coterie.models.hard.block_model import BlockModel as BlockModel
     from coterie.models.hard.description.comparison import compare_models as compare_models
+    from coterie.models.hard.hierarchy import hierarchy as hierarchy
     from coterie.models.hard.k_means import GeneralizedKMeans as GeneralizedKMeans
     from coterie.models.hard.layered import LayeredBlockModel as LayeredBlockModel
     from coterie.models.soft.mmsbm import MCMMSBM as MCMMSBM
@@ -110,6 +111,7 @@ _MODULES = {
     "Release": "coterie.anonymize.output.release",
     "Steps": "coterie.anonymize.draw.dcsbm",
     "align": "coterie.models.align",
+    "hierarchy": "coterie.models.hard.hierarchy",
     "load_recommender": "coterie.recommend.model_file",
     "load_sketch": "coterie.anonymize.private.sketch",
     "read_attributes": "coterie.data.node_table",

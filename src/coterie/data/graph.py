@@ -159,6 +159,36 @@ class Graph(AsFrames):
         rows = build_rows(cut_edges(target, source), self.weights, self.n_nodes, directed=True)
         return Graph(rows.indptr, rows.indices, self.ids, rows.weights, True, self.cleaned)
 
+    def subgraph(self, nodes: Any) -> Graph:
+        """Return the graph of some nodes and the edges between them.
+
+        Parameters
+        ----------
+        nodes : array-like of int
+            Different node numbers; the new graph has them in this order.
+
+        Returns
+        -------
+        Graph
+            The graph, with the ids and weights of the nodes.
+
+        Examples
+        --------
+        >>> import coterie as ct
+        >>> part = ct.Graph.from_edges([0, 1, 2], [1, 2, 3]).subgraph([2, 1])
+        >>> part, part.ids
+        (Graph(2 nodes, 1 edges), array([2, 1]))
+        """
+        part = self.csr[nodes][:, nodes].tocsr()
+        part.sort_indices()
+        return Graph(
+            part.indptr.astype(self.indptr.dtype),
+            part.indices.astype(self.indices.dtype),
+            self.ids[nodes],
+            None if self.weights is None else part.data,
+            self.directed,
+        )
+
     @classmethod
     def from_edges(
         cls,

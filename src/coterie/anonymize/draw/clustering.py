@@ -110,7 +110,7 @@ def _divide_communities(graph: Graph, n_blocks: int, search: _Search) -> np.ndar
     for members, k in zip(np.split(order, np.cumsum(sizes)[:-1]), parts.tolist(), strict=True):
         within = np.zeros(len(members), np.int32)
         if k > 1:
-            community = _induced(graph, members)
+            community = graph.subgraph(members)
             if len(sizes) > 1 and community.n_edges > _CLUSTERED_EDGES:
                 within = _divide_communities(community, k, search)
             else:
@@ -219,17 +219,6 @@ def _allocate_blocks(sizes: np.ndarray, n_blocks: int, least: int) -> np.ndarray
             break
         parts[largest] += 1
     return parts
-
-
-def _induced(graph: Graph, members: np.ndarray) -> Graph:
-    """Return the graph of these nodes and the edges between them."""
-    part = graph.csr[members][:, members].tocsr()
-    part.sort_indices()
-    return Graph(
-        part.indptr.astype(graph.indptr.dtype),
-        part.indices.astype(graph.indices.dtype),
-        np.arange(len(members)),
-    )
 
 
 def _cluster(
