@@ -654,6 +654,21 @@ CATALOGUE = {
         "mutual information (AMI).",
         "FILE.csv",
     ),
+    "start": reads(
+        "Begin with these blocks (columns node,block, as --out writes them), for example those of "
+        "an earlier version of the network. The search is short, blocks that persist keep their "
+        "names, and what changed is printed."
+    ),
+    "frozen": reads("Nodes that keep the block given here (columns node,block)."),
+    "never_together": Option(
+        "Column of --attributes whose values no block mixes. Nodes without a value may be in any "
+        "block. Example: --never-together team --attributes staff.csv",
+        "COL",
+    ),
+    "attributes@cluster": reads(
+        "Table of what is known about the nodes: a column node, then one column per attribute "
+        "(used by --never-together)."
+    ),
     "truth@compare": reads(
         "Who is who: a table with the columns published,original, as written by `coterie "
         "anonymize --research-truth`. Compares the communities person by person."

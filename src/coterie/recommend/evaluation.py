@@ -327,7 +327,7 @@ def evaluate_split(
 
         def decisive(one: FittedState) -> tuple[Any, ...]:
             liked_from = one.predictor.values[one.liked_level]
-            return liked_from, one.likes, one.model.ranked_by, one.seed, one.table.n_items
+            return liked_from, one.likes, one.ranked_by, one.seed, one.table.n_items
 
         if decisive(state) == decisive(other):
             recommender._state = replace(state, interactions=other.interactions)

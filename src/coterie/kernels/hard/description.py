@@ -87,6 +87,8 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
         if upper.depth > 0:
             upper.parents[0, b] = upper.parents[0, a]
             upper.sizes[0, upper.parents[0, b]] += 1
+    if len(blocks.categories) > 0 and blocks.categories[b] < 0:
+        blocks.categories[b] = blocks.categories[a]
     scalars[INSIDE] += scratch.x[b] - scratch.x[a]
     if model.cells < EDGES:
         shift_counts(blocks, scratch, part, a, b)
@@ -108,6 +110,8 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
         free[scalars[FREE]] = a
         scalars[FREE] += 1
         scalars[BLOCKS] -= 1
+        if len(blocks.categories) > 0:
+            blocks.categories[a] = -1
         if upper.depth > 0:
             upper.sizes[0, upper.parents[0, a]] -= 1
 

@@ -36,6 +36,7 @@ from coterie.kernels.hard.description_state import (
     NEVER,
     activate,
     forget,
+    may_join,
     node_part,
 )
 from coterie.kernels.hard.log_counts import log_of, log_partitions, log_rise
@@ -233,8 +234,11 @@ def sweep(model, graph, blocks, upper, scratch, order, key, reach, bounds, activ
             node_costs(model, blocks, scratch, part, a, count)
             stay = scratch.costs[0]
         low = -MIN_GAIN
+        category = graph.categories[v] if len(graph.categories) > 0 else np.int32(-1)
         for i in range(1, count):
             b = scratch.candidates[i]
+            if not may_join(blocks, category, b):
+                continue
             change = scratch.costs[i] - stay
             if upper.depth > 0 and (change < low + relief or blocks.sizes[b] == 0):
                 change += group_change(model, blocks, upper, scratch, part, a, b)
