@@ -180,7 +180,7 @@ def _frame(answers: SketchAnswers, rng: Generator) -> _Frame:
     n, rate = answers.n_nodes, answers.degree_noise_rate
     m = min(answers.edge_count, n * (n - 1) // 2)
     distribution = degree_estimate(answers)
-    sequence = np.minimum(distribution.sequence(rng.random()), n - 1)
+    sequence = np.minimum(distribution.sequence(rng.random()), answers.highest_degree)
     samples = sample_posterior(answers.noisy_degrees, distribution, rate, rng)
     block_ends = ends_between(answers.block_edges, m)
     degrees = deal_degrees(sequence, samples, answers.labels, block_ends.sum(1), rng)
