@@ -110,8 +110,8 @@ def compose(
 ) -> Page:
     """Report a fitted hard clustering.
 
-    Only the data of the interactive drawing grow with the nodes: 3 MB at most for 5,000 nodes and
-    500,000 edges.
+    Only the data of the interactive drawing grow with the network: a page of 5,000 nodes, 500,000
+    random edges and 500 blocks has 2.3 MB.
 
     Parameters
     ----------

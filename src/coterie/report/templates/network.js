@@ -167,7 +167,7 @@
         make("span", `swatch n${style % COLOURS}${style >= COLOURS ? " hollow" : ""}${own?.ordered ? " ordered" : ""}`, undefined, made);
         made.append(` ${name}`);
       }
-      if (!own && level.sizes.length > MOST_LEGEND) make("span", "", `and ${level.sizes.length - MOST_LEGEND} smaller blocks`, this.key);
+      if (!own && level.sizes.length > MOST_LEGEND) make("span", "", `and ${level.sizes.length - MOST_LEGEND} more blocks`, this.key);
       this.rows();
     }
 
