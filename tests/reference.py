@@ -2226,6 +2226,17 @@ def implicit_row(row: np.ndarray, Y: np.ndarray, penalty: float, absent_weight: 
     return np.linalg.solve(A, b)
 
 
+def calibration_error(levels: Sequence[int], p: np.ndarray, bins: int) -> float:
+    """Mean distance of predicted probabilities from frequencies, both per bin of equal width."""
+    members: dict[int, list[tuple[float, bool]]] = {}
+    for level, row in zip(levels, p, strict=True):
+        for value, probability in enumerate(row):
+            bin_ = min(int(probability * bins), bins - 1)
+            members.setdefault(bin_, []).append((float(probability), value == level))
+    distance = sum(abs(sum(q - hit for q, hit in own)) for own in members.values())
+    return distance / p.size
+
+
 def reciprocal_rank(ranked: list, wanted: set, n: int) -> float:
     """1 / place of the first relevant item among the first n, else 0."""
     for place, item in enumerate(ranked[:n], 1):

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from coterie.models.soft.mmsbm import MCMMSBM as MCMMSBM
     from coterie.models.soft.mmsbm import MMSBM as MMSBM
     from coterie.recommend import metrics as metrics
+    from coterie.recommend.comparison import compare as compare
     from coterie.recommend.evaluation import evaluate as evaluate
     from coterie.recommend.model_file import load_recommender as load_recommender
     from coterie.recommend.recommender import Recommender as Recommender
@@ -88,6 +89,7 @@ _MODULES = {
     "DaskEngine": "coterie.engine.dask",
     "GeneralizedKMeans": "coterie.models.hard.k_means",
     "evaluate": "coterie.recommend.evaluation",
+    "compare": "coterie.recommend.comparison",
     "compare_models": "coterie.models.hard.description.comparison",
     "Graph": "coterie.data",
     "InputError": "coterie.base.errors",
@@ -137,6 +139,7 @@ _RENAMED = {
 # Kind of result -> module and function that draws it; loaded when first used
 _RENDERERS = {
     renderers.CLUSTER_PLOT: ("coterie.report.cluster_report", "draw"),
+    renderers.CLUSTER_SHOW: ("coterie.report.interactive", "show"),
     renderers.CLUSTER_REPORT: ("coterie.report.cluster_report", "render"),
     renderers.PAGE_FILE: ("coterie.report.pdf", "write_page"),
     renderers.NOTEBOOK: ("coterie.report.notebook", "fragment"),

@@ -56,6 +56,7 @@ class RatingModelContract:
         model = self.model()
         declared = type(model).declaration
         assert isinstance(model, RatingModel) and type(model) is entry.estimator_class()
+        assert entry.ranked_by == model.ranked_by
         assert declared.name == self.name and entry.predictor_class().kind == entry.kind
         assert DataKind.RATINGS in declared.data and declared.can(Ability.PREDICT)
         assert set(declared.parameters) == set(model.get_params())

@@ -33,6 +33,22 @@ class TestBlockModel(RatingModelContract):
     name = "block-model"
 
 
+class TestPopularity(RatingModelContract):
+    name = "popularity"
+
+
+class TestItemMean(RatingModelContract):
+    name = "item-mean"
+
+
+class TestEASE(RatingModelContract):
+    name = "ease"
+
+
+class TestIALS(RatingModelContract):
+    name = "ials"
+
+
 def test_every_model_of_the_list_has_a_contract_class() -> None:
     tested = {one.name for one in RatingModelContract.__subclasses__()}
     assert {entry.name for entry in MODELS} <= tested

@@ -251,3 +251,50 @@ def test_more_shards_than_open_files_are_possible(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert len(open_shards(tmp_path / "out").shards) == 150
+
+
+@pytest.mark.parametrize("name", [int, "user-{}".format], ids=["integers", "text"])
+def test_parquet_files_are_sharded_as_one_input(
+    tmp_path: Path, name: Callable[[int], object]
+) -> None:
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(0, 60, (2, 400))
+    data = tmp_path / "data"
+    data.mkdir()
+    lines = [f"{name(a)},{name(b)}" for a, b in zip(source, target, strict=True)]
+    (tmp_path / "all.csv").write_text("\n".join(["source,target", *lines]) + "\n")
+    for part in range(3):
+        columns = {
+            "target": pa.array([name(int(x)) for x in target[part::3]]),
+            "source": pa.array([name(int(x)) for x in source[part::3]]),
+        }
+        parquet.write_table(pa.table(columns), data / f"{part}.parquet")
+    whole = shard_graph(tmp_path / "all.csv", tmp_path / "whole", shards=4)
+    ways: list[str | list[Path]] = [str(data), str(data / "*.parquet"), sorted(data.iterdir())]
+    for number, way in enumerate(ways):
+        out = tmp_path / f"out-{number}"
+        assert shard_graph(way, out, shards=4) == whole
+        pairs = zip(open_shards(out).shards, open_shards(tmp_path / "whole").shards, strict=True)
+        assert all(a.sha256 == b.sha256 for a, b in pairs)
+        assert open_shards(out).ids.tolist() == open_shards(tmp_path / "whole").ids.tolist()
+
+
+def test_several_files_on_the_command_line_and_what_is_refused(tmp_path: Path) -> None:
+    for part in ("a", "b"):
+        (tmp_path / f"{part}.csv").write_text(f"source,target\n1,2\n2,{3 + ord(part)}\n")
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    found = result_of("shard", *files, "--out", str(tmp_path / "out"))
+    assert (found["n_edges"], found["merged"]) == (3, 1)
+    again = coterie("shard", str(tmp_path / "out"), "--out", str(tmp_path / "other"))
+    assert again.returncode == 2
+    assert "folder of shards already" in again.stderr
+    missing = coterie("shard", str(tmp_path / "*.pq"), "--out", str(tmp_path / "other"))
+    assert missing.returncode == 2
+    assert "no file matches" in missing.stderr
+    (tmp_path / "c.csv").write_text("user,item,rating\n1,2,3\n")
+    (tmp_path / "d.csv").write_text("user,item,rating,timestamp\n1,2,3,4\n")
+    both = [str(tmp_path / "c.csv"), str(tmp_path / "d.csv"), "--objective", "ratings"]
+    differ = coterie("shard", *both, "--out", str(tmp_path / "other"))
+    assert differ.returncode == 2
+    assert "d.csv" in differ.stderr
+    assert not (tmp_path / "other").exists()

@@ -23,13 +23,11 @@ from coterie.engine import EngineError, LocalEngine
 from coterie.engine.dask import DaskEngine
 from coterie.engine.sharded_data import open_shards
 from coterie.engine.sharding import shard_graph, shard_ratings
-from coterie.kernels.soft.em import Shard
 from coterie.models.additive.estimator import AdditiveBlockModel
 from coterie.models.hard.block_model import BlockModel
 from coterie.models.hard.costs import make_objective
 from coterie.models.hard.costs.worker_rows import WorkerRows, row_block
 from coterie.models.hard.k_means import GeneralizedKMeans
-from coterie.models.soft.column_blocked_problem import narrow, take
 from coterie.models.soft.mmsbm import MCMMSBM, MMSBM
 
 
@@ -289,47 +287,6 @@ def lose_cluster(model: MMSBM | GeneralizedKMeans, data: object, checkpoint: Pat
             checkpoint_every=5,
         )
     engine.close()
-
-
-MODELS = [
-    MMSBM(n_groups=(3, 2), max_iter=12, prior=0.1, rng=4),
-    MCMMSBM(n_groups=(3, 2), n_samples=5, max_iter=12, rng=4),
-]
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_memberships_in_blocks_equal_whole_ones(
-    dask: DaskEngine, model: MMSBM, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Also if the only worker that has some of the blocks is killed."""
-    ratings, _ = mmsbm_ratings(60, 40, 900, (3, 3), rng=1)
-    whole = model.fit(ratings)
-    theta, items, scores = whole.theta_, whole.item_memberships_, whole.runs_[0].score
-    threads = LocalEngine(2)
-    for engine in (threads, dask):
-        monkeypatch.setattr(engine, "max_broadcast_bytes", 300)  # of 640 bytes
-
-    def kill(progress: object) -> None:
-        if getattr(progress, "done", 0) == 7:
-            os.kill(next(iter(dask._client.run(os.getpid).values())), signal.SIGKILL)
-
-    for blocked in (
-        model.fit(ratings, engine=threads),
-        model.fit(ratings, engine=dask, callback=kill, checkpoint=tmp_path / "c"),
-    ):
-        assert np.array_equal(blocked.theta_, theta)
-        assert np.array_equal(blocked.item_memberships_, items)
-        assert blocked.runs_[0].score == scores
-
-
-def test_shard_takes_only_the_columns_it_needs() -> None:
-    shard = Shard(np.array([0, 4]), np.zeros(1), np.zeros(1), np.array([0, 5, 5, 9], np.int32))
-    cuts = np.array([0, 5, 10])
-    small, places = narrow(shard, cuts)
-    blocks = np.split(np.arange(100, 110), cuts[1:-1])
-    pulled = np.concatenate([take(*both) for both in zip(blocks, places, strict=True)])
-    assert pulled.tolist() == [100, 105, 109]
-    assert pulled[small.column].tolist() == [100, 105, 105, 109]
 
 
 def test_soft_fit_that_lost_its_cluster_resumes(tmp_path: Path) -> None:

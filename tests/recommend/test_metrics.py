@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from tests import reference
 
 import coterie as ct
@@ -36,6 +37,7 @@ def test_rating_metrics_equal_the_reference(n: int, R: int, seed: int) -> None:
     assert found.mae == pytest.approx(reference.mae(values[levels], median))
     assert found.accuracy == pytest.approx(reference.accuracy(levels, p))
     assert found.log_loss == pytest.approx(reference.log_loss(levels, p))
+    assert found.calibration == pytest.approx(reference.calibration_error(levels, p, 12))
 
 
 @settings(deadline=None)
@@ -44,8 +46,8 @@ def test_ranking_metrics_equal_the_reference(users: int, n: int, seed: int) -> N
     rng = np.random.default_rng(seed)
     ranked = [rng.permutation(12)[:n] for _ in range(users)]
     relevant = [rng.choice(12, rng.integers(1, 5), replace=False) for _ in range(users)]
-    share = rng.random(12)
-    found = ranking_metrics(ranked, relevant, 12, n, share)
+    has = (rng.random((12, 7)) < 0.6) | (np.arange(7) == 0)  # items x users
+    found = ranking_metrics(ranked, relevant, 12, n, csr_array(has.astype(float)))
     wanted = [set(row.tolist()) for row in relevant]
     lists = [row.tolist() for row in ranked]
     expected = [reference.precision(a, b, n) for a, b in zip(lists, wanted, strict=True)]
@@ -66,10 +68,25 @@ def test_ranking_metrics_equal_the_reference(users: int, n: int, seed: int) -> N
     assert found.map == pytest.approx(
         np.mean([reference.average_precision(a, b, n) for a, b in pairs])
     )
-    bits = [-np.log2(share[x]) for a in lists for x in a]
+    readers = has.any(axis=0).sum()
+    bits = [-np.log2(has[x].sum() / readers) for a in lists for x in a]
     assert found.novelty == pytest.approx(np.mean(bits))
+    sets = [set(np.flatnonzero(row)) for row in has]
+    if n > 1:
+        distances = [
+            1 - len(sets[x] & sets[y]) / (len(sets[x]) * len(sets[y])) ** 0.5
+            for a in lists
+            for x in a
+            for y in a
+            if x != y
+        ]
+        assert found.diversity == pytest.approx(np.mean(distances))
+    places = [sum(x in a for a in lists) for x in range(12)]
+    apart = sum(abs(a - b) for a in places for b in places)
+    assert found.gini == pytest.approx(apart / (2 * 12 * sum(places)))
     longer = [np.append(row, rng.permutation(12)) for row in ranked]
-    assert ranking_metrics(longer, relevant, 12, n, share) == found
+    again = ranking_metrics(longer, relevant, 12, n, csr_array(has.astype(float)))
+    assert again == pytest.approx(found, nan_ok=True)
 
 
 def test_folds_are_a_seeded_permutation_cut_evenly() -> None:

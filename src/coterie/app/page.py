@@ -21,7 +21,7 @@ def stylesheet() -> str:
     """Return the style sheet: that of the reports, and that of forms and steps."""
     # Read as files: importing the charts takes longer than the first page may.
     templates = resources.files("coterie.report") / "templates"
-    parts = [templates / name for name in ("palette.css", "page.css", "chart.css")]
+    parts = [templates / name for name in ("palette.css", "page.css", "chart.css", "network.css")]
     parts.append(resources.files("coterie.app") / "static" / "app.css")
     return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 

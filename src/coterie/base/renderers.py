@@ -15,6 +15,7 @@ NOTEBOOK = "notebook"  # a result as an HTML fragment
 RELEASE = "release"  # the public summary of a release as a page
 CLUSTER_REPORT = "cluster report"  # a clustering with its data as a page
 PAGE_FILE = "page file"  # a page as a file: HTML or PDF
+CLUSTER_SHOW = "cluster show"  # a clustering with its graph as an interactive drawing
 CLUSTER_PLOT = "cluster plot"  # a clustering with its graph as a picture
 
 _registered: dict[str, Renderer] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from coterie.data.foreign import TableColumns
     from coterie.models.agreement import KnownLabels
+    from coterie.models.hard.block_model import BlockModel
+    from coterie.models.hard.changes import BlockChanges
     from coterie.models.hard.clustering import ClusteringFacts, HardClustering
     from coterie.models.hard.description.comparison import ComparedModel
     from coterie.models.hard.link_scores import PredictedLinks
@@ -45,6 +47,7 @@ Examples:
   coterie cluster friends.csv --blocks 10 --out labels.csv --report report.html
   coterie cluster friends.csv --blocks auto --objective auto --compare-models
   coterie cluster friends.csv --blocks nested --objective degree-corrected --out levels.csv
+  coterie cluster friends.csv --blocks auto --start labels.csv --out labels-new.csv
   coterie cluster ratings.csv --blocks 20,30 --objective ratings --json
   coterie cluster women-events.csv --two-mode --blocks 2,3
   coterie cluster contacts.csv --blocks auto --layers kind --report layers.html
@@ -82,6 +85,10 @@ def run(
     report: Path | None = None,
     plot: Path | None = None,
     truth: Path | None = None,
+    start: Path | None = None,
+    frozen: Path | None = None,
+    never_together: str | None = None,
+    attributes: Path | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
     engine: str = "local",
@@ -113,6 +120,9 @@ def run(
             runs=runs > 1,
             plot=plot is not None,
             truth=truth is not None,
+            start=start is not None,
+            frozen=frozen is not None,
+            never_together=never_together is not None,
             checkpoint=checkpoint is not None,
             engine=engine != "local",
         )
@@ -160,6 +170,8 @@ def run(
         rng=session.seed,
     )
     model.check_request(engine=engine, **saving)
+    given = _read_given(start, frozen, never_together, attributes)
+    _check_given(model, given, samples)
     further = Further()
     data: Any
     if two_mode:
@@ -176,7 +188,7 @@ def run(
         engine_of(session, engine, scheduler) as running,
         session.progress("clustering") as callback,
     ):
-        model.fit(data, engine=running, callback=callback, **saving)
+        model.fit(data, engine=running, callback=callback, **saving, **given)
         if loaded:
             data = model.graph_
         here = running if engine == "local" else "local"
@@ -200,6 +212,8 @@ def run(
         further.links = model.predict_links(predict_links, samples=further.samples)
     if known is not None:
         further.agreement = _agreement(model, known)
+    if "start" in given:
+        further.changed = cast("BlockModel", model).diff(given["start"])
     files = OutputFiles(out, plot, report)
     _write_files(model, data, further, files, name=Path(graph).name, assumed=session.assumed)
     return _show(session, model, data, further, files)
@@ -219,6 +233,43 @@ def _objective_of(objective: str, two_mode: bool, blocks: int | tuple[int, int] 
             remedy="add --two-mode or --objective ratings, or give one number of blocks",
         )
     return objective
+
+
+def _read_given(
+    start: Path | None, frozen: Path | None, never_together: str | None, attributes: Path | None
+) -> dict[str, Any]:
+    """Read the blocks to begin with and the constraints: what `BlockModel.fit` takes."""
+    from coterie.data.node_table import read_features
+    from coterie.data.readers import read_columns
+
+    given: dict[str, Any] = {}
+    for name, path in (("start", start), ("frozen", frozen)):
+        if path is not None:
+            table = read_columns(path, ("node", "block"))
+            given[name] = dict(zip(table["node"].tolist(), table["block"].tolist(), strict=True))
+    if (never_together is None) != (attributes is None):
+        raise InputError(
+            "--never-together is the name of a column of --attributes", remedy="give both"
+        )
+    if never_together is not None and attributes is not None:
+        features = read_features(attributes)
+        values = features[never_together].values.tolist()
+        given["never_together"] = dict(zip(features.ids.tolist(), values, strict=True))
+    return given
+
+
+def _check_given(model: HardClustering, given: dict[str, Any], samples: int) -> None:
+    """Refuse blocks to begin with where nothing can use them."""
+    from coterie.models.hard.block_model import BlockModel
+
+    for name in given:
+        option = option_name(name)
+        if not isinstance(model, BlockModel):
+            raise InputError(
+                f"{option} is for --blocks auto or nested", remedy=f"leave out {option}"
+            )
+        if samples and name != "start":
+            raise InputError(f"{option} does not support --samples", remedy="leave out one")
 
 
 def _only_for_one_graph(**given: bool) -> None:
@@ -270,6 +321,7 @@ class Further:
     compared: list[ComparedModel] = field(default_factory=list)
     links: PredictedLinks | None = None
     agreement: KnownLabels | None = None
+    changed: BlockChanges | None = None
     sides: tuple[str, str] = ("user", "item")  # what the two kinds of nodes are called
 
 
@@ -352,6 +404,9 @@ def _show(
     for sentence in explanation:
         if sentence not in session.assumed:  # otherwise it has been printed
             session.show(sentence)
+    if further.changed is not None:
+        for sentence in further.changed.sentences():
+            session.show(sentence)
     if further.compared:
         columns = ("model", "blocks", "description length", "longer by", "odds")
         session.show_table(map(_comparison_row, further.compared), *columns)
@@ -367,6 +422,8 @@ def _show(
         keys = ("source", "target", "probability")
         result["links"] = [dict(zip(keys, link, strict=True)) for link in further.links]
         result["link_calibration"] = [one._asdict() for one in further.links.calibration]
+    if further.changed is not None:
+        result["changed"] = further.changed.as_json()
     if facts.levels:
         result["levels"] = _level_sizes(facts)
     if further.samples is not None:
@@ -523,7 +580,9 @@ def _labels_table(model: HardClustering, data: Any, further: Further) -> TableCo
     import numpy as np
 
     if not isinstance(model.labels_, tuple):
-        table = {"node": data.ids, "block": model.labels_}
+        names = vars(model).get("block_names_")
+        blocks = model.labels_ if names is None else [names[b] for b in model.labels_.tolist()]
+        table = {"node": data.ids, "block": blocks}
         for level, labels in enumerate(model.facts().levels[1:], 1):
             table[f"level_{level}"] = labels
         if further.samples is not None:

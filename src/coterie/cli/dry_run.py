@@ -24,6 +24,10 @@ def preview(session: Session, given: Mapping[str, Any]) -> JsonObject:
     shown: list[Recognised] = []
     for name in (*_GRAPHS, *_RATINGS):
         path = given.get(name)
+        if isinstance(path, list):  # several files are read alike: show the first
+            from coterie.engine.sharding import input_files
+
+            path = input_files(path)[0]
         if not isinstance(path, str | Path):
             continue
         path = str(path)

@@ -58,8 +58,10 @@ def _files(
     given: Mapping[str, Any], options: Mapping[str, Option], role: File
 ) -> Iterator[FileArgument]:
     for name, option in options.items():
-        value = given.get(name)
-        if option.file is role and isinstance(value, str | Path):
+        given_here = given.get(name)
+        for value in given_here if isinstance(given_here, list) else [given_here]:
+            if option.file is not role or not isinstance(value, str | Path):
+                continue
             if not str(value):
                 raise InputError(f"{option.user_name(name)} is empty", remedy="give a file name")
             yield FileArgument(option.user_name(name), str(value), option.metavar == "DIR")

@@ -224,7 +224,11 @@ CATALOGUE = {
         "is recorded under the new name.",
         "NAME",
     ),
-    "data": argument("Edge list or ratings (text, .gz or Parquet).", "INPUT"),
+    "data": argument(
+        "Edge list or ratings (text, .gz or Parquet); several files, a quoted pattern such as "
+        "'data/*.parquet', or a folder of Parquet files are read as one.",
+        "INPUT",
+    ),
     "dataset": Option("Name of the dataset (default: all datasets).", "NAME"),
     "dataset@anonymize": Option(
         "Name of the dataset in the ledger, which counts what was published from it; use the same "
@@ -251,6 +255,9 @@ CATALOGUE = {
     "edges": count("With --plan: about how many edges the network has.", least=0),
     "epsilon@ledger": Option("Privacy loss that was spent, a decimal number.", "E"),
     "exclude": reads("Never recommend the items listed in this file, one id per line."),
+    "folds@recommend compare": count(
+        "Test in this many folds instead of one --split: every rating is tested once.", least=2
+    ),
     "folds": count("Number of parts; each is predicted by a model fitted to the others.", least=2),
     "force": Option(
         "Write the release even if the policy refuses it (recorded in audit and report)."
@@ -369,6 +376,12 @@ CATALOGUE = {
         "between blocks.",
         choices="dcsbm sbm exact-counts",
     ),
+    "models": Option(
+        "Models to compare, separated by commas: best, mmsbm, mcmmsbm, hard, popularity, "
+        "item-mean, ease (item regression), ials (factors).",
+        "NAME,…",
+    ),
+    "n@recommend compare": count("Length of the lists that are compared.", names=("-n",)),
     "n": count("Maximum number of items to show.", names=("-n",)),
     "name": Option(
         "Name of the data set: ml-100k, as-caida, ca-astroph or karate.", "NAME", argument=True
@@ -441,6 +454,9 @@ CATALOGUE = {
     "out@recommend update": writes("Model file to write; not the one that is read."),
     "out@recommend predict": writes(
         "File to write, .csv or .parquet (default: stdout).", suffixes=_TABLE
+    ),
+    "out@recommend compare": writes(
+        "Table to write with the errors and metrics of each user and model.", suffixes=_TABLE
     ),
     "out@recommend top": writes(
         "Write the lists to this table (.csv, .csv.gz or .parquet): user, rank, item, score, "
@@ -607,6 +623,11 @@ CATALOGUE = {
         choices="random time last-n cold-users cold-items",
     ),
     "test": reads("Table to test on, with --train."),
+    "split@recommend compare": Option(
+        "Which ratings are tested: random (a share of all), time (the latest share), last-n (the "
+        "latest of each user), cold-users or cold-items (all of a share of the users or items).",
+        choices="random time last-n cold-users cold-items",
+    ),
     "test_last": count("Number of ratings per user to test on, with --split last-n (default: 1)."),
     "test_share": Option(
         "Share of the ratings, users or items to test on, with every --split but last-n (default: "
@@ -641,6 +662,21 @@ CATALOGUE = {
         "Compare with known labels (columns node,block): adjusted Rand index (ARI) and adjusted "
         "mutual information (AMI).",
         "FILE.csv",
+    ),
+    "start": reads(
+        "Begin with these blocks (columns node,block, as --out writes them), for example those of "
+        "an earlier version of the network. The search is short, blocks that persist keep their "
+        "names, and what changed is printed."
+    ),
+    "frozen": reads("Nodes that keep the block given here (columns node,block)."),
+    "never_together": Option(
+        "Column of --attributes whose values no block mixes. Nodes without a value may be in any "
+        "block. Example: --never-together team --attributes staff.csv",
+        "COL",
+    ),
+    "attributes@cluster": reads(
+        "Table of what is known about the nodes: a column node, then one column per attribute "
+        "(used by --never-together)."
     ),
     "truth@compare": reads(
         "Who is who: a table with the columns published,original, as written by `coterie "

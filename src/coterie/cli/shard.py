@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   coterie shard edges.txt.gz --out shards
+  coterie shard 'data/*.parquet' --out shards
   coterie shard ratings.csv --objective ratings --shards 16 --out shards
   coterie cluster shards --blocks 100 --engine dask
 """
@@ -26,14 +27,15 @@ _READS = tuple(name for name in ANYTHING if name not in ("format", "sheet"))
 @command(unused=("seed",), reads=_READS)
 def run(
     session: Session,
-    data: Path,
+    data: list[str],
     out: Path,
     objective: str = "simple",
     shards: int | None = None,
 ) -> JsonObject:
     """Split an input larger than memory into shards.
 
-    Reads the input twice and needs little memory. The folder can be given to `coterie cluster`,
+    The input may be several files: a quoted pattern, or a folder of Parquet files. They are read
+    twice, which needs little memory. The folder can be given to `coterie cluster`,
     `coterie soft` and `coterie recommend fit` in place of a file.
     """
     from coterie.engine.sharding import shard_graph, shard_ratings

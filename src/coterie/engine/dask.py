@@ -63,9 +63,6 @@ class DaskEngine(Engine):
         stored there as shards and removed at the end. The default is the temporary folder.
     patience : float, default=30.0
         Seconds to wait for a worker if none is left, before an error is raised.
-    max_broadcast_bytes : float, default=2**30
-        Memberships larger than this are stored in blocks from which tasks take the rows they
-        need; smaller ones are sent to every worker whole.
 
     Attributes
     ----------
@@ -99,10 +96,9 @@ class DaskEngine(Engine):
         workers: int | None = None,
         storage: str | Path | None = None,
         patience: float = 30.0,
-        max_broadcast_bytes: float = 1 << 30,
     ) -> None:
         self._dask = distributed()
-        self.patience, self.max_broadcast_bytes = patience, max_broadcast_bytes
+        self.patience = patience
         self._storage = Path(storage) if storage is not None else None
         self._folders: list[Path] = []
         self._known_until = 0.0

@@ -6,7 +6,6 @@ handles to the engine and never look inside.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
@@ -33,9 +32,6 @@ class Engine(ABC):
 
     `LocalEngine` and `DaskEngine` say where values are stored and how tasks are called.
     """
-
-    #: Size up to which a value is sent to every task whole; models cut larger ones.
-    max_broadcast_bytes: float = math.inf
 
     @property
     @abstractmethod

@@ -37,8 +37,6 @@ class LocalEngine(Engine):
     ----------
     threads : int
         Number of threads.
-    max_broadcast_bytes : float
-        Infinity: threads share memory, so every value is passed whole.
 
     See Also
     --------

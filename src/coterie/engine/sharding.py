@@ -7,10 +7,12 @@ files, which fits into memory, is sorted, cleaned and written as a shard.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -29,13 +31,14 @@ from coterie.data.text_reader import Columns
 from coterie.data.writers import write_table
 from coterie.engine.id_numbering import IdCounter, IdNumbers
 from coterie.engine.shard_layout import cut_rows, shard_count
-from coterie.engine.shard_storage import ShardRef, write_manifest, write_shard
+from coterie.engine.shard_storage import MANIFEST, ShardRef, write_manifest, write_shard
 from coterie.engine.sharded_data import GRAPH, MAX_DISTINCT_WEIGHTS, RATINGS
 from coterie.kernels.hard.row_blocks import RowBlock
 from coterie.kernels.io.placing import owners, sort_rows
 from coterie.kernels.soft.grouping import counting_order
 
 Pieces = dict[str, list[Any]]  # the columns of one block of the file, each in pieces
+Inputs = PathLike | Sequence[PathLike]  # a file, a folder of Parquet files, a pattern, or several
 
 
 class GraphSharding(NamedTuple):
@@ -66,7 +69,7 @@ class RatingSharding(NamedTuple):
 
 
 def shard_graph(
-    path: PathLike,
+    path: Inputs,
     folder: PathLike,
     *,
     shards: int | None = None,
@@ -76,7 +79,8 @@ def shard_graph(
     """Cut an edge list into shards of rows; return the counts.
 
     The rules are those of `read_graph`: self-loops are dropped, repeats merged, and an undirected
-    pair in both directions is one edge. `reading`: keyword arguments of `ReadOptions`.
+    pair in both directions is one edge. Several files are read as if they were one. `reading`:
+    keyword arguments of `ReadOptions`.
     """
     options = ReadOptions(**reading)
     directed, weighted = options.directed, options.weighted
@@ -110,7 +114,7 @@ def shard_graph(
                 made[turned]["turned"] = turned
         return made.ravel()
 
-    cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
+    cuts = _cuts(counts, shards or shard_count(int(counts.sum())), reader.paths[0])
     with Buckets(folder, cuts, kind) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("edges placed", 2, 3))
@@ -134,7 +138,7 @@ def shard_graph(
 
 
 def shard_ratings(
-    path: PathLike,
+    path: Inputs,
     folder: PathLike,
     *,
     shards: int | None = None,
@@ -173,7 +177,7 @@ def shard_ratings(
             made["time"] = np.concatenate(times)
         return made
 
-    cuts = _cuts(counts, shards or shard_count(int(counts.sum())), path)
+    cuts = _cuts(counts, shards or shard_count(int(counts.sum())), reader.paths[0])
     with Buckets(folder, cuts, RATING) as buckets:
         reader.read(lambda pieces: buckets.place(entries(pieces)))
         callback(Progress("ratings placed", 2, 3))
@@ -201,28 +205,68 @@ def _manifest_facts(result: GraphSharding | RatingSharding) -> JsonObject:
     return {k: v for k, v in result._asdict().items() if k not in ("shards", "rows")}
 
 
-class _Reader:
-    """A file that can be read twice, block by block."""
+def input_files(given: Inputs) -> list[PathLike]:
+    """Return the files: patterns such as ``data/*.parquet`` and folders of Parquet are listed."""
+    files: list[PathLike] = []
+    for path in [given] if isinstance(given, str | os.PathLike) else given:
+        text, found = str(path), [str(path)]
+        if Path(path).is_dir():
+            if (Path(path) / MANIFEST).exists():
+                raise InputError("this is a folder of shards already", path=path)
+            inside = (p for p in Path(path).rglob("*") if p.suffix in (".parquet", ".pq"))
+            found = sorted(map(str, inside))
+        elif any(sign in text for sign in "*?[") and not Path(path).exists():
+            found = sorted(glob(text, recursive=True))
+        if not found:
+            raise InputError(
+                "no file matches, or the folder has no Parquet files",
+                path=path,
+                remedy="check the name; quote a pattern",
+            )
+        files += found
+    return files
 
-    def __init__(self, path: PathLike, wanted: WantedColumns, options: ReadOptions) -> None:
-        if str(path) == "-":
+
+class _Reader:
+    """Files that can be read twice, block by block."""
+
+    def __init__(self, given: Inputs, wanted: WantedColumns, options: ReadOptions) -> None:
+        self.paths, self.wanted, self.options = input_files(given), wanted, options
+        if "-" in map(str, self.paths):
             raise InputError(
                 "sharding needs two passes and standard input cannot be read twice",
                 remedy="write it to a file first",
             )
-        self.path, self.wanted, self.options = path, wanted, options
 
     def read(self, use: Callable[[Pieces], None]) -> Columns:
-        """Call `use` with the pieces of every block."""
+        """Call `use` with the pieces of every block; return what is known about all files."""
 
         def consume(columns: Columns) -> None:
             pieces = columns.take()
             if any(pieces.values()):
                 use(pieces)
 
-        kind = find_format(self.path, None, IN_PIECES)
-        assert kind.columns is not None
-        return kind.columns(self.path, self.wanted, self.options, consume=consume)
+        whole: Columns | None = None
+        for path in self.paths:
+            kind = find_format(path, None, IN_PIECES)
+            assert kind.columns is not None
+            columns = kind.columns(path, self.wanted, self.options, consume=consume)
+            if whole is None:
+                whole = columns
+                continue
+            if columns.layout.names != whole.layout.names:
+                raise InputError(
+                    f"has the columns {', '.join(columns.layout.names)}, and {whole.name} has "
+                    f"{', '.join(whole.layout.names)}",
+                    path=path,
+                    remedy="give files with the same columns",
+                )
+            whole.rows += columns.rows
+            whole.isolated += columns.isolated
+            if columns.nodes is not None:
+                whole.nodes = max(columns.nodes, whole.nodes or 0)
+        assert whole is not None
+        return whole
 
 
 class _Written(NamedTuple):

@@ -207,6 +207,9 @@ class RatingModel(Estimator):
     history_: list[Iteration]
     interrupted_: bool = False
     ratings_: Ratings | None = None  # what it was fitted to, if it was fitted to ratings
+    # The parts of the interaction model that rank next to it; ("rating",): the expected rating
+    ranked_by: ClassVar[tuple[str, ...]] = ("regression", "factors")
+    why_no_ratings: ClassVar[str] = ""  # why a comparison has no errors of its predictions
     _SMALLEST: ClassVar[dict[str, Any]] = {}  # parameters of the smallest fit
 
     @abstractmethod

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -16,12 +17,17 @@ from coterie.data import Ratings
 from coterie.data.node_table import NodeTable
 from coterie.engine import Engine, running_engine
 from coterie.models.base import Estimator
+from coterie.models.interaction.ranking_model import like_threshold
+from coterie.models.rating_model import RatingModel
+from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.metrics import (
     METRIC_NAMES,
     Metrics,
     RankingMetrics,
-    ranking_metrics,
+    RatingMetrics,
     rating_metrics,
+    summarized,
+    user_metrics,
 )
 from coterie.recommend.ranking import Order, RankingOptions, as_order, top_items
 from coterie.recommend.recommender import Recommender
@@ -40,6 +46,16 @@ class FoldResult:
     train: Ratings
     levels: np.ndarray  # positions of the test ratings in the recommender's values
     probabilities: np.ndarray  # predicted distributions, test ratings x values
+    lists: UserLists
+
+
+class UserLists(NamedTuple):
+    """The rankings of the users who have a relevant test item, with the items' numbers."""
+
+    users: np.ndarray  # numbers in the test table
+    ranked: list[np.ndarray]
+    relevant: list[np.ndarray]
+    metrics: np.ndarray  # of the first length: users x `USER_METRICS`
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,20 +198,15 @@ def evaluate(
     >>> len(result.folds), result.means.rmse > 0
     (2, True)
     """
-    if split == "folds":
-        parts = fold_rows(len(ratings), folds, seed)
-    else:
-        parts = [split_rows(ratings, split, test_share=test_share, last=test_last, seed=seed)]
+    parts = test_parts(ratings, split, folds, test_share, test_last, seed)
     metrics, rankings = [], []
     with running_engine(engine) as runner:
-        for number, rows in enumerate(parts):
+        for number, (train, test) in enumerate(parts):
             callback(Progress(f"fold {number + 1} of {len(parts)}", number, len(parts)))
-            rest = np.ones(len(ratings), bool)
-            rest[rows] = False
             last = evaluate_split(
                 make(),
-                ratings.take(np.flatnonzero(rest)),
-                ratings.take(rows),
+                train,
+                test,
                 top=top,
                 order=order,
                 likes=likes,
@@ -206,6 +217,21 @@ def evaluate(
             metrics.append(last.metrics)
             rankings.append(last.rankings)
     return Evaluation.from_folds(metrics, rankings, last)
+
+
+def test_parts(
+    ratings: Ratings, split: str, folds: int, test_share: float, test_last: int, seed: int
+) -> list[tuple[Ratings, Ratings]]:
+    """Return the tables to learn from and to test on, one pair per fold."""
+    if split == "folds":
+        parts = fold_rows(len(ratings), folds, seed)
+    else:
+        parts = [split_rows(ratings, split, test_share=test_share, last=test_last, seed=seed)]
+    every = np.arange(len(ratings))
+    return [
+        (ratings.take(np.setdiff1d(every, rows, assume_unique=True)), ratings.take(rows))
+        for rows in parts
+    ]
 
 
 def split_rows(
@@ -277,68 +303,94 @@ def evaluate_split(
     user_features: NodeTable | None = None,
     item_features: NodeTable | None = None,
     engine: Engine,
+    earlier: FoldResult | None = None,
 ) -> FoldResult:
-    """Fit a model to one table, and to features if given, and test it on the other table."""
+    """Fit a model to one table, and to features if given, and test it on the other table.
+
+    `earlier` is another model of the same table whose interaction model is used if it would be the
+    same, and not fitted again.
+    """
     if not len(test):
         raise InputError("there are no ratings to test on", remedy="give at least one rating")
     lengths = [top] if isinstance(top, int) else list(top)
     if not lengths or min(lengths) < 1:
         raise InputError(f"the lengths of rankings must be at least 1, not {lengths}")
     wanted = as_order(order)
+    if isinstance(model, RatingModel) and model.ranked_by == ("rating",):
+        wanted = Order.RATING
     clock, cpu = time.perf_counter(), time.process_time()
     features: dict[str, Any] = {"user_features": user_features, "item_features": item_features}
     recommender = Recommender(model, likes=likes).fit(train, engine=engine, **features)
     fit_seconds, fit_cpu = time.perf_counter() - clock, time.process_time() - cpu
+    if earlier is not None:
+        state, other = recommender._fitted, earlier.recommender._fitted
+
+        def decisive(one: FittedState) -> tuple[Any, ...]:
+            liked_from = one.predictor.values[one.liked_level]
+            return liked_from, one.likes, one.ranked_by, one.seed, one.table.n_items
+
+        if decisive(state) == decisive(other):
+            recommender._state = replace(state, interactions=other.interactions)
     clock = time.perf_counter()
     users, items = test.user_ids[test.users], test.item_ids[test.items]
     p = recommender.predict_proba(users, items, engine=engine)
     predict_seconds = time.perf_counter() - clock
     levels = recommender.predictor_.levels(test.ratings)
-    rankings = _rankings(recommender, test, lengths, wanted, engine)
+    errors = rating_metrics(p, recommender.values_, levels, test.ratings)
+    if recommender.model_.why_no_ratings:
+        errors = RatingMetrics(*(np.nan for _ in errors))
+    liked_from = like_threshold(train.values, np.bincount(train.codes, minlength=len(train.values)))
+    rankings, lists = _rankings(recommender, test, liked_from, lengths, wanted, engine)
     metrics = Metrics(
-        **rating_metrics(p, recommender.values_, levels, test.ratings)._asdict(),
+        **errors._asdict(),
         entropy=float(recommender.model_.entropy_),
         fit_seconds=fit_seconds,
         fit_cpu_seconds=fit_cpu,
         predict_seconds=predict_seconds,
         **rankings[lengths[0]]._asdict(),
     )
-    return FoldResult(metrics, rankings, recommender, train, levels, p)
+    return FoldResult(metrics, rankings, recommender, train, levels, p, lists)
 
 
 def _rankings(
-    recommender: Recommender, test: Ratings, lengths: list[int], order: Order, engine: Engine
-) -> dict[int, RankingMetrics]:
+    recommender: Recommender,
+    test: Ratings,
+    liked_from: float,
+    lengths: list[int],
+    order: Order,
+    engine: Engine,
+) -> tuple[dict[int, RankingMetrics], UserLists]:
     """Rank, for each test user, all items that the user did not rate in training.
 
     Every test rating is relevant for the order "interaction" and for likes; for the other orders,
-    those from `liked_from_` on. Without a relevant item that a ranking could contain, all metrics
+    those from `liked_from` on. Without a relevant item that a ranking could contain, all metrics
     are NaN: no test item is relevant, or none has ratings in training and the order is not
     "rating".
     """
     every = recommender.likes_ or order is Order.INTERACTION
-    users, relevant = relevant_items(test, -np.inf if every else recommender.liked_from_)
+    users, relevant = relevant_items(test, -np.inf if every else liked_from)
     table = recommender.table_
     item_numbers = recommender.items_.numbers(test.item_ids)
     user_numbers = recommender.users_.numbers(test.user_ids[users])
     options = RankingOptions(order, engine=engine)
     found = top_items(recommender._ranked(order, engine), user_numbers, max(lengths), options)
-    having = np.bincount(table.items, minlength=table.n_items)
-    wanted = np.unique(np.concatenate([item_numbers[:0], *(item_numbers[own] for own in relevant)]))
-    wanted = wanted[wanted >= 0]
-    if not (len(wanted) if order is Order.RATING else having[wanted].any()):
-        return {n: RankingMetrics(*(np.nan for _ in RankingMetrics._fields)) for n in lengths}
-    popularity = having / max(int((np.bincount(table.users) > 0).sum()), 1)
-    return {
-        n: ranking_metrics(
-            [ranked.items for ranked in found],
-            [item_numbers[own] for own in relevant],
-            table.n_items,
-            n,
-            popularity,
-        )
-        for n in lengths
-    }
+    ranked = [one.items for one in found]
+    wanted = [item_numbers[own] for own in relevant]
+    having = csr_array(
+        (np.ones(len(table.items)), (table.items, table.users)), (table.n_items, table.n_users)
+    )
+    having.data[:] = 1.0  # a pair may be rated twice
+    rated = np.diff(having.indptr)
+    known = np.unique(np.concatenate([item_numbers[:0], *wanted]))
+    known = known[known >= 0]
+    by_user = {n: user_metrics(ranked, wanted, n, having) for n in lengths}
+    lists = UserLists(users, ranked, wanted, by_user[lengths[0]])
+    if not (len(known) if order is Order.RATING else rated[known].any()):
+        lists.metrics[:] = np.nan
+        return {
+            n: RankingMetrics(*(np.nan for _ in RankingMetrics._fields)) for n in lengths
+        }, lists
+    return {n: summarized(by_user[n], ranked, table.n_items, n) for n in lengths}, lists
 
 
 def relevant_items(test: Ratings, threshold: float) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -59,6 +59,12 @@ class FittedState:
         return self.source.estimator if isinstance(self.source, SavedModel) else self.source
 
     @property
+    def ranked_by(self) -> tuple[str, ...]:
+        """The parts of the interaction model; the estimator of a file need not be imported."""
+        saved = isinstance(self.source, SavedModel)
+        return self.source.entry.ranked_by if saved else self.source.ranked_by  # type: ignore[union-attr]
+
+    @property
     def seed(self) -> int:
         """The seed of the model; 0 if it is not a number."""
         if isinstance(self.source, SavedModel):

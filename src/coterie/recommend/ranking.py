@@ -72,6 +72,7 @@ def with_interactions(
         table.n_users,
         table.n_items,
         rng=state.seed,
+        parts=state.ranked_by,
         engine=here,
         callback=callback,
     )

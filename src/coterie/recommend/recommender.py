@@ -966,7 +966,7 @@ class Recommender(Estimator):
     def _ranked(self, order: Order, engine: str | Engine = "local") -> FittedState:
         """Return the state; with an interaction model, fitted now if the order needs one."""
         state = self._fitted
-        if order is not Order.RATING and state.interactions is None:
+        if order not in (Order.RATING, Order.EXPLORE) and state.interactions is None:
             return self.fit_rankings(engine)._fitted
         return state
 

@@ -25,6 +25,7 @@ class RatingModelEntry:
     predictor: str  # what a saved file holds
     kind: str  # the name of the predictor in saved files
     settings: Mapping[str, Any] = field(default_factory=dict)  # unless something else is chosen
+    ranked_by: tuple[str, ...] = ("regression", "factors")  # as the estimator says
 
     @property
     def estimator_name(self) -> str:
@@ -72,6 +73,17 @@ MODELS = (
         _HARD,
         "hard",
         settings={"model": "ratings"},
+    ),
+    *(
+        RatingModelEntry(
+            name, f"coterie.models.baselines:{class_name}", _HARD, "hard", ranked_by=parts
+        )
+        for name, class_name, parts in (
+            ("popularity", "Popularity", ()),
+            ("item-mean", "ItemMean", ("rating",)),
+            ("ease", "EASE", ("regression",)),
+            ("ials", "IALS", ("factors",)),
+        )
     ),
 )
 

@@ -30,9 +30,11 @@ from coterie.report.charts import (
     xy,
 )
 from coterie.report.charts.drawing import Cell, standalone
+from coterie.report.charts.layout import place_nodes
 from coterie.report.charts.network import MOST_NODES, MOST_PLACED, edges_left_out
 from coterie.report.charts.network_style import STYLES, NetworkStyle
 from coterie.report.description_sections import description_sections
+from coterie.report.interactive import levels_of, network_data
 from coterie.report.page import Page, Section, Verdict, written
 from coterie.report.picture import Picture, draw_figures
 from coterie.report.rating_groups import group_sections
@@ -106,7 +108,10 @@ def compose(
     compared: Sequence[ComparedModel] = (),
     truth: KnownLabels | None = None,
 ) -> Page:
-    """Report a fitted hard clustering; its size depends on the blocks, not on the nodes.
+    """Report a fitted hard clustering.
+
+    Only the data of the interactive drawing grow with the nodes: 3 MB at most for 5,000 nodes and
+    500,000 edges.
 
     Parameters
     ----------
@@ -154,7 +159,7 @@ def compose(
             *fit.top_facts(),
         ],
         [
-            _network(blocks),
+            _network(blocks, levels_of(model), samples),
             _structure(blocks),
             _sizes(blocks),
             *([] if truth is None else [_compared_with(truth, blocks)]),
@@ -259,7 +264,7 @@ def _matrix_of_shards(model: HardClustering) -> Section:
     return section
 
 
-def _network(blocks: Blocks) -> Section:
+def _network(blocks: Blocks, levels: list[np.ndarray], samples: PosteriorSamples | None) -> Section:
     """Draw the nodes, unless they are too many."""
     graph, section = blocks.graph, Section("The network")
     if not 0 < graph.n_nodes <= MOST_PLACED:
@@ -282,7 +287,10 @@ def _network(blocks: Blocks) -> Section:
         caption += " Different blocks may share a colour where they are far apart."
     if left_out := edges_left_out(graph):
         caption += f" {left_out:,} of the {graph.n_edges:,} edges, at random, are not drawn."
-    chart = network_drawing(graph, blocks.labels)
+    place = place_nodes(graph)
+    confidence = None if samples is None else samples.confidence_
+    data = network_data(graph, levels, place=place, confidence=confidence)
+    chart = network_drawing(graph, blocks.labels, place=place)._replace(network=data)
     section.draw("Nodes in the colours of their blocks", chart, caption, wide=True, pictured=True)
     return section
 

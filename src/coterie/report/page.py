@@ -130,7 +130,10 @@ def write(page: Page) -> HtmlPage:
     page.sections = [section for section in page.sections if section]
     page.footer = [*page.footer, f"Made by coterie {__version__}. This file works offline."]
     styles = "\n".join(template(name) for name in ("palette.css", "page.css", "chart.css"))
-    html = HtmlPage(fill("page.html.j2", page=page, styles=styles, script=template("hover.js")))
+    script = template("hover.js")
+    if any(figure.chart.network for part in page.sections for figure in part.figures):
+        styles, script = styles + template("network.css"), script + template("network.js")
+    html = HtmlPage(fill("page.html.j2", page=page, styles=styles, script=script))
     html.page = page
     return html
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie.base.number_text import short
 from coterie.data import Ratings
-from coterie.recommend.metrics import Metrics
+from coterie.recommend.metrics import Metrics, calibration_curve
 from coterie.report.charts import Axis, Chart, Series, heatmap, xy
 from coterie.report.charts.drawing import Cell
 from coterie.report.page import Fact, Page, Section, Verdict, written
@@ -32,14 +32,17 @@ _TITLES = {
     "mae": "MAE",
     "accuracy": "accuracy",
     "log_loss": "log loss",
+    "calibration": "calibration error",
     "ndcg": "NDCG",
     "precision": "precision",
     "recall": "recall",
     "hit_rate": "hit rate",
     "mrr": "MRR",
     "map": "MAP",
-    "coverage": "coverage",
     "novelty": "novelty (bits)",
+    "diversity": "diversity",
+    "coverage": "coverage",
+    "gini": "Gini",
     "entropy": "entropy (training)",
     "fit_seconds": "fit (s)",
     "fit_cpu_seconds": "fit (CPU s)",
@@ -48,17 +51,20 @@ _TITLES = {
 _PERCENT = ("accuracy", "precision", "recall", "hit_rate", "coverage")
 _DECIMALS = {"entropy": 1, "fit_seconds": 2, "fit_cpu_seconds": 2, "predict_seconds": 2}
 _MAX_FACTS = 8
-_BINS = 12
 _FEW_VALUES = 12  # up to this many, each value has a marker and a row in the heat map
 _GLOSSARY = (
     "RMSE and MAE: root mean squared error and mean absolute error, in units of the rating. "
     "Accuracy: how often the most likely rating is the true one. Log loss: mean of minus the "
-    "natural logarithm of the probability of the true rating, in nats. NDCG, precision and recall "
-    "compare the items ranked first for a user (10 by default) with the test items that the user "
-    "likes: about the upper half of all ratings. Hit rate: share of users with such an item among "
-    "them. MRR: mean of 1 / place of the first one. MAP: mean of the precisions at their places. "
-    "Coverage: share of all items that are recommended to anyone. Novelty: mean of minus log2 of "
-    "the share of users who have a listed item. Std: standard deviation over the folds."
+    "natural logarithm of the probability of the true rating, in nats. Calibration error: mean "
+    "distance between predicted probabilities and how often they come true. NDCG, precision and "
+    "recall compare the items ranked first for a user (10 by default) with the test items that "
+    "the user likes: about the upper half of all ratings. Hit rate: share of users with such an "
+    "item among them. MRR: mean of 1 / place of the first one. MAP: mean of the precisions at "
+    "their places. Coverage: share of all items that are recommended to anyone. Novelty: mean of "
+    "minus log2 of the share of users who have a listed item. Diversity: mean of 1 minus the "
+    "cosine between the users of two items of a list. Gini: how unequally the places of all lists "
+    "are distributed over the items, from 0 (equally) to 1 (one item has all). Std: standard "
+    "deviation over the folds."
 )
 
 
@@ -256,10 +262,7 @@ def prediction_quality(
     at_least_one = np.maximum(counts, 1)
     first = np.bincount(truth, mean, r) / at_least_one
     second = np.bincount(truth, mean**2, r) / at_least_one
-    predicted = probabilities.ravel()
-    is_true = (truth[:, None] == np.arange(r)[None, :]).ravel()
-    bin_ = np.minimum((predicted * _BINS).astype(int), _BINS - 1)
-    predictions = np.bincount(bin_, minlength=_BINS)
+    predictions, predicted, observed = calibration_curve(probabilities, truth)
     return PredictionQuality(
         n_ratings=len(truth),
         values=np.asarray(values, np.float64),
@@ -268,8 +271,8 @@ def prediction_quality(
         mean_by_truth=first,
         spread_by_truth=np.sqrt(np.maximum(second - first**2, 0)),
         predictions=predictions,
-        predicted=np.bincount(bin_, predicted, _BINS) / np.maximum(predictions, 1),
-        observed=np.bincount(bin_, is_true, _BINS) / np.maximum(predictions, 1),
+        predicted=predicted,
+        observed=observed,
     )
 
 

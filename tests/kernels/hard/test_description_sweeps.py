@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 from tests.reference import description_length
 
 from coterie.data import Graph
+from coterie.data.generators import degree_corrected_sbm
+from coterie.kernels.hard import description_costs as costs
+from coterie.kernels.hard import description_state as parts
+from coterie.kernels.hard import description_sweeps as sweeps
 from coterie.kernels.hard.description_moves import connected_piece, move_pieces
 from coterie.models.hard.description.state import KINDS, multigraph, start_state
 
@@ -20,6 +24,56 @@ MODELS = ["simple", "degree-corrected"]
 
 def _state(graph, labels, model):
     return start_state(KINDS[model], multigraph(graph.indptr, graph.indices), labels)
+
+
+@pytest.mark.parametrize("new_blocks", [False, True])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_sweep_by_bounds_makes_the_moves_of_an_exhaustive_one(model, new_blocks):
+    graph, truth = degree_corrected_sbm(400, 20, mean_degree=9, rng=3)
+    random = np.random.default_rng(4)
+    labels = np.where(random.random(400) < 0.4, random.integers(0, 20, 400), truth)
+    order = random.permutation(400)
+    plain, fast = _state(graph, labels, model), _state(graph, labels, model)
+    active, marked = np.zeros(400, np.uint8), np.zeros(400, np.uint8)
+    key, reach = np.uint64(1), sweeps.Reach(1, 1, EVERY, 0, EVERY if new_blocks else 0)
+    none, bounds = sweeps.join_bounds(0), sweeps.join_bounds(len(fast.blocks.sizes))
+    expected = sweeps.sweep(*plain.arguments, order, key, reach, none, active)
+    found = sweeps.sweep(*fast.arguments, order, key, reach, bounds, marked)
+    assert found[0] == expected[0] > 20
+    assert math.isclose(found[1], expected[1], rel_tol=1e-12)
+    assert (fast.labels == plain.labels).all()
+    assert (active == marked).all()
+    v = int(order[0])
+    part = parts.node_part(fast.graph, fast.labels, v, fast.scratch)
+    few = sweeps.list_bounded(
+        fast.model, fast.blocks, bounds, fast.scratch, part, fast.labels[v], 0.0
+    )
+    assert 1 <= few < fast.n_blocks / 2  # most blocks are ruled out
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_bounds_are_below_the_cost_of_joining(model, seed):
+    random = np.random.default_rng(seed)
+    n = 40
+    ends = random.integers(0, n, (random.integers(1, 160), 2))
+    graph = Graph.from_edges(ends[:, 0], ends[:, 1], n_nodes=n)
+    state = _state(graph, random.integers(0, 6, n), model)
+    bounds = sweeps.join_bounds(len(state.blocks.sizes))
+    sweeps.fill_bounds(state.model, state.blocks, bounds)
+    for v in range(n):
+        part = parts.node_part(state.graph, state.labels, v, state.scratch)
+        a = int(state.labels[v])
+        if part.m > 0:
+            sweeps.bound_joins(state.model, state.blocks, bounds, state.scratch, part)
+            B = state.n_blocks - (state.blocks.sizes[a] == 1)
+            for b in np.flatnonzero(state.blocks.sizes):
+                if b == a:
+                    continue
+                cost = costs.join_cost(state.model, state.blocks, state.scratch, part, a, b)
+                assert bounds.bound[b] + state.model.structure[B] <= cost + sweeps.SLACK
+        parts.forget(state.scratch, part.m)
 
 
 @pytest.mark.parametrize("model", list(KINDS))

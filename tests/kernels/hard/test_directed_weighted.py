@@ -22,7 +22,7 @@ from coterie.data import Graph
 from coterie.kernels.hard import description as kernels
 from coterie.kernels.hard import description_moves as moves
 from coterie.kernels.hard.description_state import NEVER
-from coterie.kernels.hard.description_sweeps import Reach, sweep
+from coterie.kernels.hard.description_sweeps import Reach, join_bounds, sweep
 from coterie.kernels.hard.sparse_rows import members_of
 from coterie.models.hard.description.directed_weighted import cell_data
 from coterie.models.hard.description.state import start_state
@@ -136,7 +136,7 @@ def test_sweeps_and_merges_change_the_length_by_what_they_say(objective, weights
     before, order = state.length(), np.arange(n)
     reach = Reach(10, 5, 12, 1, 1 << 40)
     active = np.zeros(n, np.uint8)
-    moved, change = sweep(*state.arguments, order, np.uint64(3), reach, active)
+    moved, change = sweep(*state.arguments, order, np.uint64(3), reach, join_bounds(0), active)
     assert moved > 0 and change < 0
     assert math.isclose(before + change, state.length(), rel_tol=1e-10)
     K = len(state.blocks.sizes)

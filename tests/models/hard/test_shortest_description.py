@@ -224,6 +224,21 @@ def test_communities_of_unequal_density():
         ct.BlockModel("simple", density="uniform").fit(graph)
 
 
+def test_auto_contains_the_whole_fit_of_the_degree_corrected_model():
+    rng = np.random.default_rng(0)
+    n, weight = 2000, rng.pareto(1.5, 2000) + 1
+    kind = np.arange(n) % 6  # edges join a kind with the next one: no communities
+    drawn = [np.flatnonzero(kind == k) for k in range(6)]
+    source = rng.choice(n, 9000, p=weight / weight.sum())
+    share = [weight[z] / weight[z].sum() for z in drawn]
+    target = [rng.choice(drawn[(kind[u] + 1) % 6], p=share[(kind[u] + 1) % 6]) for u in source]
+    graph = ct.Graph.from_edges(source, target, n_nodes=n)
+    auto, alone = ct.BlockModel().fit(graph), ct.BlockModel("degree-corrected").fit(graph)
+    assert auto.model_ == "degree-corrected"
+    assert (auto.labels_ == alone.labels_).all()
+    assert auto.description_length_ == alone.description_length_
+
+
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_auto_is_not_longer_than_a_model_alone(nested, seed):

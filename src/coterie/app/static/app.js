@@ -365,6 +365,7 @@
 
   const prepare = () => {
     showColumns();
+    document.dispatchEvent(new Event("coterie:drawn")); // network.js
     for (const [id, text] of Object.entries(problems)) if (byId(id)) byId(id).textContent = text;
     catchUp();
   };

@@ -55,6 +55,7 @@ class Pages:
             *(page_route(f"/{step}", partial(self._step, step)) for step in TITLES),
             page_route("/explore/block/{block}", self._block),
             page_route("/explore/search", self._search),
+            page_route("/explore/network.json", self._network),
             page_route("/publish/ledger", self._ledger),
             Route("/events", self._events),
             Route("/state", self._state),
@@ -117,6 +118,11 @@ class Pages:
         found = next((block for block in blocks if block["block"] == number), None)
         return _filled("block", block=found, number=number)
 
+    def _network(self, request: Request) -> Response:
+        """Return what the interactive drawing shows."""
+        path = self.workspace.required_result("explore").folder / "network.json"
+        return Response(path.read_bytes(), media_type="application/json")
+
     def _search(self, request: Request) -> str:
         """Return the nodes whose name contains a text, as a part of a page."""
         result = self.workspace.required_result("explore")
@@ -167,8 +173,9 @@ class Pages:
 
 
 def _script(request: Request) -> Response:
-    hover = resources.files("coterie.report") / "templates" / "hover.js"
-    return _javascript(hover.read_text(encoding="utf-8") + static_text("app.js"))
+    templates = resources.files("coterie.report") / "templates"
+    drawn = [(templates / name).read_text("utf-8") for name in ("hover.js", "network.js")]
+    return _javascript("".join(drawn) + static_text("app.js"))
 
 
 def _javascript(text: str) -> Response:

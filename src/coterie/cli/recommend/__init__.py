@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from coterie.cli.recommend import evaluate, explain, fit, predict, similar, top, update
+from coterie.cli.recommend import compare, evaluate, explain, fit, predict, similar, top, update
 
 app = typer.Typer(
     help="Predict ratings, rank items and explain predictions.",
@@ -17,4 +17,5 @@ app.command("top")(top.run)
 app.command("explain")(explain.run)
 app.command("similar")(similar.run)
 app.command("evaluate")(evaluate.run)
+app.command("compare")(compare.run)
 app.command("update")(update.run)

@@ -64,7 +64,7 @@ def run(
     if test_last is not None and split != "last-n":
         raise InputError("--test-last requires --split last-n")
     estimator = make_estimator(session, model, groups, samples, iterations, runs, prior, negatives)
-    features = load_features(session, model, user_features, item_features)
+    features: dict[str, Any] = dict(load_features(session, model, user_features, item_features))
     title_of = None if titles is None else read_titles(titles)  # errors come before the work
 
     def unfitted() -> Estimator:

@@ -10,6 +10,7 @@ import numpy as np
 
 from coterie.kernels.hard.description_costs import (
     add_cells,
+    cells_change,
     communities_cost,
     ends_cost,
     inner_profile,
@@ -26,6 +27,7 @@ from coterie.kernels.hard.description_levels import (
 )
 from coterie.kernels.hard.description_state import (
     BLOCKS,
+    COUNTS,
     EDGES,
     FREE,
     INSIDE,
@@ -85,6 +87,8 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
         if upper.depth > 0:
             upper.parents[0, b] = upper.parents[0, a]
             upper.sizes[0, upper.parents[0, b]] += 1
+    if len(blocks.categories) > 0 and blocks.categories[b] < 0:
+        blocks.categories[b] = blocks.categories[a]
     scalars[INSIDE] += scratch.x[b] - scratch.x[a]
     if model.cells < EDGES:
         shift_counts(blocks, scratch, part, a, b)
@@ -106,6 +110,8 @@ def shift_part(model, blocks, upper, scratch, part, a, b):
         free[scalars[FREE]] = a
         scalars[FREE] += 1
         scalars[BLOCKS] -= 1
+        if len(blocks.categories) > 0:
+            blocks.categories[a] = -1
         if upper.depth > 0:
             upper.sizes[0, upper.parents[0, a]] -= 1
 
@@ -201,8 +207,11 @@ def shift_degrees(blocks, scratch, part, a, b):
 @njit(forceinline=True, cache=True)
 def change_of(model, blocks, upper, scratch, part, a, b):
     """Return how the description length changes if the part moves from a to b."""
-    change = join_cost(model, blocks, scratch, part, a, b)
-    change -= join_cost(model, blocks, scratch, part, a, a)
+    if model.cells == COUNTS:
+        change = cells_change(model, blocks, scratch, part, a, b)
+    else:
+        change = join_cost(model, blocks, scratch, part, a, b)
+        change -= join_cost(model, blocks, scratch, part, a, a)
     if upper.depth > 0 and not same_above(blocks, upper, part, a, b):
         change += upper_change(model, blocks, upper, scratch, part, a, b)
     return change

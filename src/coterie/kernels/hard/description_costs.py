@@ -512,6 +512,79 @@ def node_costs(model, blocks, scratch, part, a, count):
 @njit(nogil=True, cache=True)
 def block_costs(model, blocks, scratch, part, a, count):
     """Fill Scratch.costs[:count] (OUT): `join_cost` of a whole block a for each of
-    Scratch.candidates, of which the first is a itself and none is empty."""
+    Scratch.candidates, of which the first is a itself and none is empty.
+
+    The same numbers, to the last bit, in one call: many merges cost exactly the same, and rounding
+    decides between them."""
+    if model.cells != COUNTS:
+        for i in range(count):
+            scratch.costs[i] = join_cost(model, blocks, scratch, part, a, scratch.candidates[i])
+        return
+    t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
+    degree, loops, size, counts = part.degree, part.loops, part.size, blocks.degree_counts
     for i in range(count):
-        scratch.costs[i] = join_cost(model, blocks, scratch, part, a, scratch.candidates[i])
+        b = scratch.candidates[i]
+        own = i == 0
+        n, e, new = blocks.sizes[b], blocks.ends[b], x[b] + loops
+        inner = np.int64(cells[b, b])
+        if own:
+            n, e, inner = n - size, e - degree, inner - new
+        cost = model.structure[blocks.scalars[BLOCKS] - (0 if own else 1)]
+        cost += vertex_cost(model, n + size, e + degree)
+        if n > 0:
+            cost -= vertex_cost(model, n, e)
+        if model.degrees:
+            for j in range(part.n_classes):
+                c = scratch.classes[j]
+                more = counts[a, c]
+                cost -= log_rise(t, counts[b, c] - (more if own else 0), more)
+        cost -= log_rise(t, inner, new) + new * LOG2
+        for j in range(part.m):
+            s = touched[j]
+            if s != b:
+                cost -= log_rise(t, cells[b, s] - (x[s] if own else 0), x[s])
+        scratch.costs[i] = cost
+
+
+@njit(forceinline=True, cache=True)
+def cells_change(model, blocks, scratch, part, a, b):
+    """Return the difference of two `join_cost`, those of b and of a, in one loop: COUNTS."""
+    t, x, touched, cells = model.tables, scratch.x, scratch.touched, blocks.cells
+    if a == b:
+        return 0.0
+    size, degree = part.size, part.degree
+    n_a, e_a, n_b, e_b = blocks.sizes[a], blocks.ends[a], blocks.sizes[b], blocks.ends[b]
+    B = blocks.scalars[BLOCKS]
+    after = B - (1 if n_a == size else 0) + (1 if n_b == 0 else 0)
+    change = model.structure[after] - model.structure[B]
+    change += vertex_cost(model, n_b + size, e_b + degree) - vertex_cost(model, n_a, e_a)
+    if n_b > 0:
+        change -= vertex_cost(model, n_b, e_b)
+    if n_a > size:
+        change += vertex_cost(model, n_a - size, e_a - degree)
+    if model.degrees:
+        counts = blocks.degree_counts
+        if part.degree_class >= 0:
+            c = part.degree_class
+            change += log_of(t, counts[a, c]) - log_of(t, counts[b, c] + 1)
+        else:
+            for i in range(part.n_classes):
+                c = scratch.classes[i]
+                more = counts[part.block, c]
+                change += log_rise(t, counts[a, c] - more, more) - log_rise(t, counts[b, c], more)
+    shared = 0.0
+    for i in range(part.m):
+        s = touched[i]
+        if s in (a, b):
+            continue
+        w, e, f = x[s], cells[b, s], cells[a, s]
+        if w == 1:
+            shared += log_of(t, e + 1) - log_of(t, f)
+        else:
+            shared += log_rise(t, e, w) - log_rise(t, f - w, w)
+    kept, new = x[a] + part.loops, x[b] + part.loops
+    between = np.int64(cells[a, b])
+    shared += log_rise(t, np.int64(cells[b, b]), new) + (new - kept) * LOG2
+    shared -= log_rise(t, np.int64(cells[a, a]) - kept, kept)
+    shared += log_rise(t, between - x[b], x[a]) - log_rise(t, between - x[b], x[b])
+    return change - shared

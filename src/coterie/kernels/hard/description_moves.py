@@ -15,7 +15,9 @@ from coterie.kernels.hard.description_state import (
     FREE,
     MIN_GAIN,
     block_part,
+    category_of,
     forget,
+    may_join,
     node_part,
 )
 from coterie.kernels.hard.sparse_rows import members_of
@@ -73,7 +75,7 @@ def find_merges(
     scratch = borrow_without_refcount(scratch)
     for place in range(len(which)):
         r = which[place]
-        if blocks.sizes[r] == 0:
+        if blocks.sizes[r] == 0 or is_frozen(graph, nodes[start[r] : start[r + 1]]):
             continue
         state = stream(key, r)
         part = block_part(blocks, r, scratch)
@@ -84,12 +86,32 @@ def find_merges(
         block_costs(model, blocks, scratch, part, r, seen)
         for i in range(1, seen):
             s = scratch.candidates[i]
+            if not may_join(blocks, category_of(blocks, r), s):
+                continue
             cost = scratch.costs[i] - scratch.costs[0]
             cost += group_change(model, blocks, upper, scratch, part, r, s)
             if cost < change[r]:
                 change[r] = cost
                 partner[r] = s
         forget(scratch, part.m)
+
+
+@njit(nogil=True, cache=True)
+def is_frozen(graph, members):
+    """Return whether one of these nodes may not move."""
+    if len(graph.ties) > 0:
+        for i in range(len(members)):
+            if graph.ties[members[i]] < 0:
+                return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def movable(graph, members):
+    """Return a copy of the members with those that may move on their own."""
+    if len(graph.ties) == 0:
+        return members.copy()
+    return members[graph.ties[members] == 0]
 
 
 @njit(nogil=True, cache=True)
@@ -196,6 +218,8 @@ def scatter_members(model, graph, blocks, upper, scratch, members, r, s, state, 
         done += 1
         for e in range(graph.indptr[v], graph.indptr[v + 1]):
             w = graph.indices[e]
+            if len(graph.ties) > 0 and graph.ties[w] != 0:
+                continue
             if blocks.labels[w] == r and 2 * count < n and blocks.sizes[r] > 1:
                 total += force_move(model, graph, blocks, upper, scratch, w, s)
                 queue[count] = w
@@ -255,7 +279,7 @@ def split_all(model, graph, blocks, upper, scratch, order, key, attempts, passes
         if blocks.sizes[r] < 2:
             continue
         s = blocks.free[blocks.scalars[FREE] - 1]
-        members = nodes[start[r] : start[r + 1]].copy()
+        members = movable(graph, nodes[start[r] : start[r + 1]])
         change = try_split(
             model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, limit
         )
@@ -282,7 +306,12 @@ def resplit_pairs(model, graph, blocks, upper, scratch, order, partner, key, att
             continue
         if upper.depth > 0 and upper.parents[0, r] != upper.parents[0, s]:
             continue  # a block that is empty for a moment would change its group
-        members = np.concatenate((nodes[start[r] : start[r + 1]], nodes[start[s] : start[s + 1]]))
+        members = np.concatenate(
+            (
+                movable(graph, nodes[start[r] : start[r + 1]]),
+                movable(graph, nodes[start[s] : start[s + 1]]),
+            )
+        )
         change = try_split(
             model, graph, blocks, upper, scratch, members, r, s, key, attempts, passes, 0.0
         )
@@ -322,12 +351,33 @@ def move_pieces(model, graph, blocks, upper, scratch, order, key, tries):
             count = connected_piece(graph, labels, nodes[j], seen, queue)
             if count == 1 or 2 * count > sizes[r]:
                 continue
+            if len(graph.ties) > 0 and len(movable(graph, queue[:count])) < count:
+                continue
             change = try_piece(
                 model, graph, blocks, upper, scratch, queue[:count], r, stream(key, nodes[j]), tries
             )
             if change < 0.0:
                 moved += 1
                 total += change
+    return moved, total
+
+
+@njit(nogil=True, cache=True)
+def move_groups(model, graph, blocks, upper, scratch, first, members, key, tries):
+    """Move groups of nodes that stay together, members[first[g]:first[g + 1]], to other blocks if
+    that is shorter; return (groups moved, change). A group that is a whole block is merged."""
+    moved, total = 0, 0.0
+    for g in range(len(first) - 1):
+        piece = members[first[g] : first[g + 1]]
+        r = np.int64(blocks.labels[piece[0]])
+        if blocks.scalars[FREE] == 0 or len(piece) == blocks.sizes[r]:
+            continue
+        change = try_piece(
+            model, graph, blocks, upper, scratch, piece, r, stream(key, piece[0]), tries
+        )
+        if change < 0.0:
+            moved += 1
+            total += change
     return moved, total
 
 
@@ -371,7 +421,11 @@ def try_piece(model, graph, blocks, upper, scratch, piece, r, state, tries):
                 b = scratch.touched[i] % K
             else:
                 state, b = below(state, K)
-            if b not in (r, s) and blocks.sizes[b] > 0:
+            if (
+                b not in (r, s)
+                and blocks.sizes[b] > 0
+                and may_join(blocks, category_of(blocks, s), b)
+            ):
                 candidates[count] = b
                 count += 1
         done = stop

@@ -68,6 +68,9 @@ class Multigraph(NamedTuple):
     values: np.ndarray  # float64, one per index: real-valued weights; empty: none
     layer_degrees: np.ndarray  # int64 (layers, n); (0, 0): none
     layer_classes: np.ndarray  # int32 (layers, n): number of the degree in the layer, among all
+    ties: np.ndarray  # int32 (n,): 0 moves freely; g > 0 only together with all others of the same
+    # g; < 0 never. Empty: all 0
+    categories: np.ndarray  # int32 (n,): no block has nodes of two; -1: any block. Empty: all -1
 
 
 class Blocks(NamedTuple):
@@ -83,6 +86,7 @@ class Blocks(NamedTuple):
     degree_counts: np.ndarray  # int32 (K, degree classes); (1, 1) if the model does not use them
     free: np.ndarray  # int64 (K,): numbers of empty blocks, a stack
     scalars: np.ndarray  # int64 (3,): B, edges inside blocks, height of `free`
+    categories: np.ndarray  # int32 (K,): of its nodes, or of earlier ones; -1: none. Empty: all -1
 
 
 class Upper(NamedTuple):
@@ -132,7 +136,7 @@ class Part(NamedTuple):
 @njit(nogil=True, cache=True)
 def fill_statistics(model, graph, blocks):
     """Count the statistics (OUT) of blocks.labels; the arrays must be zeros."""
-    labels, sizes, ends, in_ends, _, cells, totals, degree_counts, free, scalars = blocks
+    labels, sizes, ends, in_ends, _, cells, totals, degree_counts, free, scalars, _ = blocks
     K = len(sizes)
     for v in range(len(labels)):
         r = labels[v]
@@ -233,6 +237,20 @@ def block_part(blocks, r, scratch):
     inner, ends, into = np.int64(blocks.cells[r, r]), blocks.ends[r], blocks.in_ends[r]
     size, none = blocks.sizes[r], np.int64(-1)
     return Part(m, inner, ends, size, none, np.int64(r), n_classes, into, loop_sum, loop_squares)
+
+
+@njit(forceinline=True, cache=True)
+def may_join(blocks, category, b):
+    """Return whether nodes of this category (-1: none) may be in block b."""
+    if len(blocks.categories) == 0 or category < 0:
+        return True
+    return blocks.categories[b] < 0 or blocks.categories[b] == category
+
+
+@njit(forceinline=True, cache=True)
+def category_of(blocks, r):
+    """Return the category of block r."""
+    return np.int64(blocks.categories[r]) if len(blocks.categories) > 0 else np.int64(-1)
 
 
 @njit(forceinline=True, cache=True)

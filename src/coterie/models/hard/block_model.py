@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from coterie.base.errors import InputError
+from coterie.base.json_values import JsonObject
 from coterie.base.progress import Callback, silent
 from coterie.base.randomness import RandomState
 from coterie.data import Graph, Ratings
 from coterie.data.foreign import as_graph
 from coterie.engine import Engine
 from coterie.engine.sharded_data import ShardedGraph
+from coterie.models.data_kinds import digest
 from coterie.models.declaration import (
     SEED,
     Ability,
@@ -27,14 +29,17 @@ from coterie.models.declaration import (
     Optional,
     Real,
 )
+from coterie.models.hard.changes import BlockChanges, Event, block_events
 from coterie.models.hard.checkpoint import ChosenBlocks, save_fit, search_saver
 from coterie.models.hard.clustering import ClusteringFacts, FitJob, HardClustering
+from coterie.models.hard.constraints import GivenBlocks, given_blocks, gone_nodes
 from coterie.models.hard.costs import OBJECTIVES, BlockObjective, objective_for
 from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.choice import (
     CHOICES,
     DENSITIES,
     choose_description,
+    description_length_of,
     description_length_of_result,
     graph_objective,
     is_described,
@@ -128,6 +133,9 @@ class BlockModel(HardClustering):
         graph can be compared.
     description_lengths_ : dict of tuple to float
         The shortest description length in nats of every number of blocks that was tried.
+    block_names_ : list
+        The name of each block number, for graphs: that of `start` or `frozen` where the block
+        persists, else the number.
     levels_ : list of ndarray of shape (n,), int32
         The hierarchy (``nested=True``): the block of each node per level, from the smallest blocks,
         which are also `labels_`, to the largest. The level with one block is left out.
@@ -201,6 +209,8 @@ class BlockModel(HardClustering):
     description_length_: float
     description_lengths_: dict[tuple[int, ...], float]
     levels_: list[np.ndarray]
+    block_names_: list[Any]
+    _given = GivenBlocks()
 
     def __init__(
         self,
@@ -231,6 +241,138 @@ class BlockModel(HardClustering):
         """Raise InputError for a parameter that is invalid or does not fit the others."""
         super().check_parameters()
         check_block_model(self)
+
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        start: Any = None,
+        frozen: Any = None,
+        never_together: Any = None,
+        must_link: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Find the blocks.
+
+        Parameters
+        ----------
+        X : Graph, Ratings, ShardedGraph or ShardedRatings
+            The data; see `GeneralizedKMeans.fit`. The following four arguments need a graph.
+        y : None
+            Accepted for scikit-learn; has no effect.
+        start : fitted model, mapping, table or array of labels, optional
+            Blocks to begin with: an earlier `BlockModel`, the block by node id, a table whose
+            first columns are node and block, or one label per node. Nodes are found by their ids;
+            new ones begin in the block that most of their neighbours are in. The search from there
+            is short, and blocks that persist keep their numbers. The model ``"auto"`` is the one
+            that describes these blocks best.
+        frozen : mapping, table or list of nodes, optional
+            Nodes that keep a given block; of a list, the block that they have in `start`.
+        never_together : mapping, table or array, optional
+            A category per node, None if it has none. No block has nodes of two categories; of a
+            hierarchy this holds for the lowest level.
+        must_link : list of groups of node ids, optional
+            The nodes of each group share a block.
+        **options
+            `engine`, `callback`, `checkpoint`, `checkpoint_every` and `resume`; see
+            `GeneralizedKMeans.fit`.
+
+        Returns
+        -------
+        self
+            The fitted model.
+
+        Raises
+        ------
+        InputError
+            If the constraints contradict each other, or no node of `start` is in the graph.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> import coterie as ct
+        >>> G = networkx.karate_club_graph()
+        >>> before = ct.BlockModel(rng=0).fit(G)
+        >>> G.add_edge(0, "new member")
+        >>> m = ct.BlockModel(rng=0).fit(G, start=before, must_link=[(0, "new member")])
+        >>> print(m.diff(before).sentences()[1])
+        1 node is new.
+        """
+        given = {
+            "start": start,
+            "frozen": frozen,
+            "never_together": never_together,
+            "must_link": must_link,
+        }
+        self._given = GivenBlocks()
+        used = [name for name, value in given.items() if value is not None]
+        if used:
+            self.check_parameters()
+            X = self._own_kind(X)
+            self._check_given(X, used[0])
+            self._given = given_blocks(X, **given)
+        return super().fit(X, y, **options)
+
+    def _check_given(self, data: Any, name: str) -> None:
+        """Raise InputError if nothing can be given besides the data."""
+        if not isinstance(data, Graph) or not self._describes(data):
+            raise InputError(
+                f"`{name}` needs a graph in memory, and a search that minimises its description",
+                remedy="leave it out for ratings, shards and fractional weights",
+            )
+        for other, is_used in (
+            ("connected", self.connected),
+            ("min_block_size", self.min_block_size > 1),
+            ("weight_model", self.weight_model != COUNTS),
+        ):
+            if is_used:
+                raise InputError(
+                    f"`{name}` does not support `{other}`", remedy="leave one of them out"
+                )
+
+    def diff(self, previous: Any) -> BlockChanges:
+        """Return what changed since an earlier clustering.
+
+        Parameters
+        ----------
+        previous : fitted model, mapping, table or array of labels
+            The earlier blocks, as `start` of `fit` takes them.
+
+        Returns
+        -------
+        BlockChanges
+            The blocks that appear, split, merge and end, the nodes that moved, are new or gone,
+            and the description lengths. Blocks are matched by their overlap.
+        """
+        graph = self._graph()
+        given = given_blocks(graph, start=previous)
+        assert given.start is not None
+        same = self._given.names[: len(given.names)] == given.names
+        now = self.labels_ if same else given.named(self.labels_)
+        names = given.names + list(range(len(given.names), int(now.max(initial=-1)) + 1))
+        there = np.flatnonzero(given.known >= 0)
+        before, after = given.known[there], now[there]
+        events = block_events(("", ""), [before, after])
+        for block in np.setdiff1d(now, after).tolist():
+            events.append(Event("", "appears", (), (block,), int((now == block).sum())))
+        named = [
+            event._replace(
+                before=tuple(names[b] for b in event.before),
+                after=tuple(names[b] for b in event.after),
+            )
+            for event in events
+        ]
+        ids = graph.ids[there].tolist()
+        moved = [
+            (ids[i], names[before[i]], names[after[i]]) for i in np.flatnonzero(before != after)
+        ]
+        earlier = None
+        if not self.nested and self.weight_model == COUNTS:
+            earlier = description_length_of(self.model_, graph, given.start)
+        new = graph.ids[given.known < 0].tolist()
+        gone = gone_nodes(previous, graph)
+        return BlockChanges(named, moved, new, gone, self.description_length_, earlier)
 
     def sample(
         self,
@@ -292,6 +434,11 @@ class BlockModel(HardClustering):
         ((200, 34), True)
         """
         self._require_fit()
+        if self._given.constrained:
+            raise InputError(
+                "samples do not support `frozen`, `never_together` and `must_link`",
+                remedy="fit without them",
+            )
         data = as_graph(self.graph_ if data is None else data, weighted=self._reads_weights())
         if data is None or isinstance(self.labels_, tuple) or len(self.labels_) != data.n_nodes:
             raise InputError(
@@ -342,8 +489,9 @@ class BlockModel(HardClustering):
             )
         if self._blocks_chosen:
             sentences.append("The number of blocks is the one with the shortest description.")
-        sentences.append(self._start_sentence())
-        return sentences
+        if self._given.start is None:
+            sentences.append(self._start_sentence())
+        return [*sentences, *self._given.sentences]
 
     def facts(self) -> ClusteringFacts:
         return ClusteringFacts(
@@ -356,6 +504,11 @@ class BlockModel(HardClustering):
             counts_weights=self._edge_model() == "weighted",
             merges_first=self._settings().is_best,
         )
+
+    def _fingerprint(self, data: Any) -> JsonObject:
+        given = self._given
+        arrays = [a for a in (given.start, given.ties, given.categories) if a is not None]
+        return {**super()._fingerprint(data), "given": digest(arrays)}
 
     def _start_sentence(self) -> str:
         return f"{merging_start(self.n_init)}; another seed can give a slightly different result."
@@ -480,6 +633,9 @@ class BlockModel(HardClustering):
                 job.callback,
                 search_saver(job.file, job.state),
                 self.effort,
+                self._given.start,
+                self._given.ties,
+                self._given.categories,
             ),
             n_init=self.n_init,
             min_block_size=self.min_block_size,
@@ -492,6 +648,10 @@ class BlockModel(HardClustering):
     def _describe(self, job: FitJob) -> None:
         """Find the shortest description and set the fitted attributes."""
         found, lengths = self._shortest(job)
+        labels = self._given.named(found.labels)
+        count = int(labels.max(initial=0)) + 1
+        self.block_names_ = [*self._given.names[:count], *range(len(self._given.names), count)]
+        found = replace(found, labels=labels, levels=(labels, *found.levels[1:]))
         if self.nested:
             self.levels_ = list(found.levels)
         self.model_, self.interrupted_ = found.objective, found.interrupted
@@ -499,7 +659,7 @@ class BlockModel(HardClustering):
         self.description_length_ = found.length
         score = self._settings().move_score
         final = objective_for(self._edge_model(), job.data, score, job.engine)
-        n_blocks = (max(found.n_blocks, 1),)
+        n_blocks = (count,)
         self.seconds_ = job.seconds
         entropy = final.entropy(final.start((found.labels,), n_blocks))
         self._set_results(

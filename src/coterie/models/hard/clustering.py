@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     import networkx
 
     from coterie.models.hard.posterior import PosteriorSamples
+    from coterie.report.interactive import InteractiveDrawing
     from coterie.report.picture import Picture
 
 _AVERAGED = 50  # sampled partitions over which link scores are averaged, at most
@@ -639,6 +640,40 @@ class HardClustering(RatingModel):
         if path is not None:
             picture.save(path)
         return picture
+
+    def show(
+        self,
+        *,
+        attributes: Any = None,
+        samples: PosteriorSamples | None = None,
+        block_names: Mapping[int, str] | None = None,
+    ) -> InteractiveDrawing:
+        """Draw the network to explore it: zoom, search, open and close blocks, change the level.
+
+        Parameters
+        ----------
+        attributes : NodeTable or mapping of str to values, optional
+            What nodes can be coloured by: columns with one value per node, or a mapping by id.
+        samples : PosteriorSamples, optional
+            Partitions of `sample`, to colour the nodes by confidence.
+        block_names : mapping of int to str, optional
+            Names of blocks.
+
+        Returns
+        -------
+        InteractiveDrawing
+            The drawing, which a notebook shows; `save` writes it as one HTML file.
+        """
+        data = vars(self).get("ratings_") or self._graph()
+        drawing: InteractiveDrawing = renderers.render(
+            renderers.CLUSTER_SHOW,
+            self,
+            data=data,
+            attributes=attributes,
+            samples=samples,
+            block_names=block_names,
+        )
+        return drawing
 
     def report(self, path: str | PathLike[str] | None = None, *, name: str = "the graph") -> str:
         """Return the report of the clustering as one HTML page.

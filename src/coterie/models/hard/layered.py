@@ -41,6 +41,7 @@ from coterie.models.declaration import (
     Groups,
     OneOf,
 )
+from coterie.models.hard.changes import block_events
 from coterie.models.hard.costs import make_objective
 from coterie.models.hard.description.fit import DescriptionRun, shortest_description
 from coterie.models.hard.description.search import DescriptionSearch, Trail
@@ -56,35 +57,12 @@ from coterie.models.hard.posterior import aligned
 _MODELS = ("degree-corrected", "simple")
 _ROUNDS = 4  # of choosing partitions and fitting groups
 _PARTS = (2, 4)  # of the time, to which partitions are fitted at the beginning
-_LARGE = 0.3  # share of a block from which on a part of it counts in an event
 _PARAMETERS: dict[str, Constraint] = {
     "model": OneOf("auto", *_MODELS),
     "share": OneOf("auto", "all", "none"),
     "ordered": Flag(),
     "rng": SEED,
 }
-
-
-class Event(NamedTuple):
-    """What happened to blocks between two periods."""
-
-    period: str  # the first one with the new blocks
-    kind: str  # "splits", "merge", "appears", "ends" or "nodes move"
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    n_nodes: int
-
-    def __str__(self) -> str:
-        old, new = (", ".join(map(str, blocks)) for blocks in (self.before, self.after))
-        people = f"{self.n_nodes:,} node" + "s" * (self.n_nodes != 1)
-        text = {
-            "splits": f"block {old} splits into {new} ({people})",
-            "merge": f"blocks {old} merge into {new} ({people})",
-            "appears": f"block {new} appears ({people})",
-            "ends": f"block {old} ends ({people})",
-            "nodes move": f"{people} change their block",
-        }[self.kind]
-        return f"{self.period}: {text}"
 
 
 class _Partition(NamedTuple):
@@ -236,7 +214,7 @@ class LayeredBlockModel(Estimator):
         self.shared_length_, self.separate_length_ = found.shared, found.separate
         self.history_ = found.history
         self.interrupted_ = found.interrupted
-        self.events_ = _events(data.names, labels) if found.ordered else []
+        self.events_ = block_events(data.names, labels) if found.ordered else []
 
     def group_of(self) -> dict[str, int]:
         """Return the number of the group of each layer, from 1.
@@ -522,35 +500,3 @@ def _persistent(labels: list[np.ndarray]) -> list[np.ndarray]:
         highest = max(highest, int(now.max()) + 1)
         named.append(now)
     return named
-
-
-def _events(names: tuple[str, ...], labels: list[np.ndarray]) -> list[Event]:
-    """Return what happened to blocks from each period to the next."""
-    events: list[Event] = []
-    for period, before, after in zip(names[1:], labels, labels[1:], strict=False):
-        if after is before:
-            continue
-        old, into = np.unique(before, return_inverse=True)
-        new, now = np.unique(after, return_inverse=True)
-        shared = np.zeros((len(old), len(new)), np.int64)
-        np.add.at(shared, (into, now), 1)
-        stays = shared >= _LARGE * shared.sum(axis=1, keepdims=True)  # a large part of the old one
-        comes = shared >= _LARGE * shared.sum(axis=0, keepdims=True)  # … of the new one
-        for r in range(len(old)):
-            parts = tuple(int(new[s]) for s in np.flatnonzero(stays[r] & comes[r]))
-            if len(parts) > 1:
-                count = int(shared[r].sum())
-                events.append(Event(period, "splits", (int(old[r]),), parts, count))
-            elif not parts and old[r] not in new:
-                events.append(Event(period, "ends", (int(old[r]),), (), int(shared[r].sum())))
-        for s in range(len(new)):
-            parts = tuple(int(old[r]) for r in np.flatnonzero(stays[:, s] & comes[:, s]))
-            count = int(shared[:, s].sum())
-            if len(parts) > 1:
-                events.append(Event(period, "merge", parts, (int(new[s]),), count))
-            elif not parts and new[s] not in old:
-                events.append(Event(period, "appears", (), (int(new[s]),), count))
-        moved = int((before != after).sum())
-        if moved:
-            events.append(Event(period, "nodes move", (), (), moved))
-    return events

@@ -41,7 +41,18 @@ class ItemRegression:
     diagonal: np.ndarray  # float32, diag(P); 0: the item does not take part
 
     @classmethod
-    def fit(cls, pairs: csr_array, penalty: float, max_side: int = MAX_SIDE) -> Self:
+    def nothing(cls, n_items: int) -> Self:
+        """Return a regression without coefficients."""
+        return cls(csr_array((n_items,) * 2, dtype=np.float32), np.zeros(n_items, np.float32))
+
+    @classmethod
+    def fit(
+        cls,
+        pairs: csr_array,
+        penalty: float,
+        max_side: int = MAX_SIDE,
+        min_kept: int | None = None,
+    ) -> Self:
         """Fit to the pairs of users (rows) and items; items without users do not take part."""
         n_items = pairs.shape[1]
         counts = np.bincount(pairs.indices, minlength=n_items)
@@ -53,7 +64,7 @@ class ItemRegression:
         X = csr_array(active[:, items], dtype=np.float32)
         inverse = _inverse_of_positive(_lower_gram(csr_array(X.T) if by_users else X), penalty)
         blocks = _rows_of_p(X, inverse, penalty) if by_users else _cut(inverse)
-        largest = _Largest(max(_PER_PAIR * pairs.nnz, _MIN_KEPT))
+        largest = _Largest(max(_PER_PAIR * pairs.nnz, min_kept or _MIN_KEPT))
         diagonal = np.zeros(n_items, np.float32)
         begin = 0
         for block in blocks:  # row j of P has the coefficients of item j

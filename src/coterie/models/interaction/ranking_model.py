@@ -29,6 +29,7 @@ from coterie.models.interaction.factors import Factors, FactorSettings
 from coterie.models.interaction.item_regression import ItemRegression
 
 TARGETS = ("seen", "liked")
+PARTS = ("regression", "factors")  # of a target
 
 # Defaults and grids: docs/benchmarks/recommend.md says on which data they were chosen.
 _PENALTIES = (60.0, 125.0, 250.0, 500.0, 1000.0, 2000.0)
@@ -45,6 +46,7 @@ _FACTOR_WEIGHT = 0.7  # next to a regression of weight 1, while the settings are
 _FIRST_SWEEPS, _SWEEPS = 5, 10  # from random factors: to compare settings, and for the final fit
 _MORE_SWEEPS = 2  # from the factors of the first settings, for each of the others
 _LAST_SWEEPS = 5  # of the final fit, from the factors of the comparison
+_KEPT_ALONE = 4_000_000  # coefficients of a regression that ranks alone: all of 2,000 items
 _HELD_BACK = 0.2  # share of the pairs of a user
 _TRIAL_PAIRS = 300_000  # with which settings are chosen, at most
 _TRIAL_SCORES = 6_000_000  # users x items that are compared at once, at most: 48 MB per component
@@ -97,10 +99,10 @@ class FittedInteractions:
 
     def components(self, target: str) -> Iterator[tuple[np.float64, int, ItemRegression | Factors]]:
         """Yield what a target combines: the weight, the table of pairs, and the component."""
-        weights = iter(self.weights[self.target(target)])
-        for place in range(1 if self.target(target) == "seen" else 2):
-            yield next(weights), place, self.regressions[place]
-            yield next(weights), place, self.factors[place]
+        for number, weight in enumerate(self.weights[self.target(target)]):
+            place, kind = divmod(number, 2)
+            if weight > 0:
+                yield weight, place, (self.regressions, self.factors)[kind][place]
 
     def popular(self, target: str) -> np.ndarray:
         """Return the scores for a user without pairs: the share of users who have each item."""
@@ -223,13 +225,15 @@ def fit_interactions(
     n_items: int,
     *,
     rng: RandomState = 0,
+    parts: tuple[str, ...] = PARTS,
     engine: str | Engine = "local",
     callback: Callback = silent,
 ) -> FittedInteractions:
     """Fit to pairs of user and item numbers; `liked` says which of them are liked.
 
     Without `liked`, or if all or none are, there is one target. `rng` is the seed of the held-back
-    pairs and of the first factors.
+    pairs and of the first factors. With one of the `parts`, it alone ranks a target, fitted to the
+    pairs of this target; without any, popularity does.
     """
     generator = as_generator(rng)
     pairs = pairs_of(users, items, liked, n_users, n_items)
@@ -237,13 +241,20 @@ def fit_interactions(
     targets = TARGETS[:1] if one_target else TARGETS
     rank = min(32 if pairs.seen.nnz < 300_000 else 64, max(1, min(n_users, n_items)))
     callback(Progress("ranking: choosing weights", 0, 2))
-    chosen = _chosen(pairs, targets, rank, generator, engine)
+    chosen = _chosen(pairs, targets, rank, generator, engine, parts)
     callback(Progress("ranking: fitting", 1, 2))
     regressions, factors = [], []
     for place, name in enumerate(targets):
         settings, start = chosen.settings[name], chosen.starts.get(name)
-        regressions.append(ItemRegression.fit(pairs[place], settings.penalty))
+        if "regression" in parts:
+            kept = None if parts == PARTS else _KEPT_ALONE
+            regression = ItemRegression.fit(pairs[place], settings.penalty, min_kept=kept)
+        else:
+            regression = ItemRegression.nothing(n_items)
+        regressions.append(regression)
         sweeps = _SWEEPS if start is None else _LAST_SWEEPS
+        if "factors" not in parts:
+            sweeps, start = 0, np.zeros((n_items, 0))
         factors.append(
             Factors.fit(pairs[place], rank, settings.factors, sweeps, generator, engine, start)
         )
@@ -260,6 +271,7 @@ def _chosen(
     rank: int,
     rng: np.random.Generator,
     engine: str | Engine,
+    wanted: tuple[str, ...],
 ) -> ChosenParts:
     """Choose settings and weights on held-back pairs of some users."""
     sample = _users_up_to(pairs, _TRIAL_PAIRS, rng)
@@ -272,16 +284,25 @@ def _chosen(
         compared = HeldBackPairs(rest.seen, held_back[place])
         start = _START[name]
         found.weights[name] = np.array(start) / np.sum(start)
+        if wanted != PARTS:
+            alone = [0.0] * (2 * place) + [float(part in wanted) for part in PARTS]
+            found.weights[name] = np.array(alone)
+        penalty, factor_settings = _PENALTIES[_FIRST_PENALTY], _FACTOR_SETTINGS[0]
         if not len(compared):
-            found.settings[name] = TargetSettings(_PENALTIES[_FIRST_PENALTY], _FACTOR_SETTINGS[0])
+            found.settings[name] = TargetSettings(penalty, factor_settings)
             parts = []
             continue
         own = rest[place][compared.users]
-        penalty, regression = _chosen_penalty(rest[place], own, compared)
-        factor_settings, factor_scores, found.starts[name] = _chosen_factors(
-            rest[place], own, compared, regression, rank, rng, engine
-        )
+        regression = np.zeros(own.shape, np.float32)
+        if "regression" in wanted:
+            penalty, regression = _chosen_penalty(rest[place], own, compared)
+        if "factors" in wanted:
+            factor_settings, factor_scores, found.starts[name] = _chosen_factors(
+                rest[place], own, compared, regression, rank, rng, engine
+            )
         found.settings[name] = TargetSettings(penalty, factor_settings)
+        if wanted != PARTS:
+            continue
         # Of the users before, those who have a pair of this target held back
         parts = [part[np.isin(last, compared.users)] for part in parts]
         parts += [regression, factor_scores]

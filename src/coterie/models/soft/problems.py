@@ -15,7 +15,6 @@ from coterie.data.negatives import uniform_negative_pairs
 from coterie.engine import Engine, LocalEngine
 from coterie.engine.sharded_data import ShardedGraph, ShardedRatings
 from coterie.models.hard.k_means import GeneralizedKMeans
-from coterie.models.soft.column_blocked_problem import in_column_blocks
 from coterie.models.soft.em import Problem
 from coterie.models.soft.graph_problem import GraphProblem, GraphSettings, first_present_level
 from coterie.models.soft.observation_shards import Pairs
@@ -56,7 +55,7 @@ def set_up_ratings(
             n_levels += 1
         problem = RatingProblem(pairs, groups, engine, prior=prior, samples=samples)
     shape = SoftShape(ratings.n_users, ratings.n_items, *groups, n_levels)
-    return ProblemSetup(in_column_blocks(problem, shape), shape, ratings.values)
+    return ProblemSetup(problem, shape, ratings.values)
 
 
 def with_negatives(pairs: Pairs, count: int, rng: Generator) -> Pairs:

@@ -22,10 +22,13 @@ class ChartTable(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A drawing and the table of its numbers."""
+    """A drawing and the table of its numbers.
+
+    `network`: what an interactive drawing shows instead of the SVG, as JSON, or its address."""
 
     svg: str
     table: ChartTable
+    network: str = ""
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:

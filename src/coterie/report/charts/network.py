@@ -55,6 +55,7 @@ def network_drawing(
     description: str = "",
     seed: int = 0,
     style: NetworkStyle | None = None,
+    place: np.ndarray | None = None,
 ) -> Chart:
     """Draw a network with the nodes in the colours of their blocks.
 
@@ -75,6 +76,8 @@ def network_drawing(
     style : NetworkStyle, optional
         Colours, names, hulls, sizes and fonts of a picture for a paper. By default the drawing has
         the form that reports use, without a legend.
+    place : ndarray of shape (n_nodes, 2), optional
+        Positions of the nodes; by default those of `place_nodes`.
 
     Returns
     -------
@@ -91,7 +94,7 @@ def network_drawing(
         return svg.empty(description, ChartTable(columns, []))
     if graph.n_nodes > MOST_PLACED:
         return _drawn_blocks(graph, labels, description)
-    place = _without_strays(place_nodes(graph, seed=seed))
+    place = _without_strays(place_nodes(graph, seed=seed) if place is None else place)
     look = style or NetworkStyle()
     by_block = isinstance(look.color, str)
     colours = colour_blocks(labels, place, style) if by_block else colour_values(graph, look.color)

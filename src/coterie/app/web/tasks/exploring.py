@@ -16,7 +16,6 @@ from coterie.models.hard.block_model import BlockModel
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.k_means import GeneralizedKMeans
 from coterie.report.charts import standalone
-from coterie.report.charts.network import network_drawing
 from coterie.report.cluster_report import compose
 from coterie.report.page import parts_html, write
 
@@ -54,7 +53,6 @@ def explore(context: TaskContext) -> JsonObject:
     name = settings["name"]
     labels = np.asarray(model.labels_)
     page = compose(model, graph, name=name, assumed=context.remarks)
-    drawing = network_drawing(graph, labels)
     files = context.folder
     write_csv(
         files / "labels.csv",
@@ -62,9 +60,14 @@ def explore(context: TaskContext) -> JsonObject:
         zip(graph.ids.tolist(), labels.tolist(), strict=True),
     )
     (files / "report.html").write_text(write(page), encoding="utf-8")
-    (files / "picture.svg").write_text(standalone(drawing.svg, name), encoding="utf-8")
     listed = _members(graph, labels)
     (files / "blocks.json").write_text(json.dumps(listed), encoding="utf-8")
+    for figure in page.sections[0].figures[:1]:
+        drawing = figure.chart
+        (files / "picture.svg").write_text(standalone(drawing.svg, name), encoding="utf-8")
+        (files / "network.json").write_text(drawing.network, encoding="utf-8")
+        address = "/explore/network.json" if drawing.network else ""
+        page.sections[0].figures[0] = figure._replace(chart=drawing._replace(network=address))
     sections = parts_html(page)
     network = f"{graph.n_nodes:,} nodes with {graph.n_edges:,} connections"
     number = f"{len(listed):,} {'block' if len(listed) == 1 else 'blocks'}"

@@ -128,20 +128,30 @@ def choose_description(
     steps = _steps(
         name, models, nested, small=size <= TINY, kicks=weights == COUNTS, effort=run.effort
     )
+    if run.start is not None:  # the model that describes the blocks to begin with best
+        among = (NESTED if nested else models) if name == "auto" else (name,)
+        fits = {model: description_length_of(model, graph, run.start) for model in among}
+        steps = [_Step(min(fits, key=lambda model: fits[model]), nested=nested)]
+        steps += [_Step("", kicks=True)] if run.effort > 1 and not nested else []
     inside = replace(run, saver=saver.inside(lambda: choice))
     for place in range(choice.done, n_init * len(steps)):
         step = steps[place % len(steps)]
+        if step.other and choice.shortest(step).objective == steps[0].model:
+            choice.done += 1
+            continue
         model = step.model or choice.shortest(step).objective
         own = objective
         if graph_objective(model, weights) != objective.name:
             own = make_objective(graph_objective(model), graph)
         start, rival = choice.start(step)
+        if run.start is not None:
+            start = run.start
         kicks = None
         if step.kicks:
             share = run.effort - 1 + (1.0 if size <= TINY else _KICK_SHARE)
             before = choice.shortest(step)
             start, kicks = before.labels, (share * _KICK_WORK * choice.work, before.history)
-        if (model in DIRECTED or weights != COUNTS) and not step.kicks:
+        if (model in DIRECTED or weights != COUNTS) and start is None:
             found = shortest_cell_description(
                 model, graph, inside, weights=weights, n_blocks=n_blocks
             )
@@ -150,7 +160,15 @@ def choose_description(
         else:
             data, last = description_data(model, own, graph), steps[-1].kicks
             found = shortest_description(
-                model, data, own, inside, start=start, rival=rival, kicks=kicks, kicks_follow=last
+                model,
+                data,
+                own,
+                inside,
+                start=start,
+                rival=rival,
+                kicks=kicks,
+                kicks_follow=last,
+                brief=run.start is not None and kicks is None,
             )
         if min_block_size > 1 and step.counts:
             found = _with_minimum_size(found, own, graph, min_block_size, run)
@@ -166,6 +184,19 @@ def choose_description(
 def description_data(name: str, objective: BlockObjective, graph: Graph) -> DescriptionData:
     """Return the data of a description without real-valued weights."""
     return cell_data(graph, name) if name in DIRECTED else undirected_data(name, objective.sides[0])
+
+
+def description_length_of(name: str, graph: Graph, labels: np.ndarray) -> float:
+    """Return the description length of the blocks of a graph in nats, without real-valued weights.
+
+    >>> import networkx
+    >>> graph = Graph.from_networkx(networkx.karate_club_graph())
+    >>> round(description_length_of("degree-corrected", graph, np.zeros(34, np.int32)), 1)
+    222.9
+    """
+    objective = make_objective(graph_objective(name), graph)
+    assert isinstance(objective, BlockObjective)
+    return description_data(name, objective, graph).length(labels)
 
 
 def _as_result(found: Described, step: _Step, graph: Graph) -> Described:
@@ -187,6 +218,7 @@ class _Step(NamedTuple):
     warm: bool = False  # it begins with the blocks of the flat search before
     nested: bool = False
     kicks: bool = False  # it begins with the shortest description so far and kicks its blocks
+    other: bool = False  # only if another model than the first one is the shortest
 
 
 def _steps(
@@ -214,8 +246,11 @@ def _steps(
     last = [_Step("", kicks=True)] if kicks else []
     first = _Step("degree-corrected", counts=name == "auto")
     if name == "auto":
-        others = [_Step(model) for model in models[1:]] if small else []
-        return [first, *others, *(_Step(model, warm=True) for model in models[1:]), *last]
+        warm = [_Step(model, warm=True) for model in models[1:]]
+        if small:
+            return [first, *(_Step(model) for model in models[1:]), *warm, *last]
+        # first all that a fit of this model alone has, so that "auto" is never longer than it
+        return [first, *last, *warm, *(step._replace(other=True) for step in last)]
     if name in PLANTED_MODELS:
         return [first, *([_Step(name)] if small else []), _Step(name, warm=True), *last]
     return [_Step(name), *last]

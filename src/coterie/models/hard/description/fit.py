@@ -12,13 +12,19 @@ from numpy.random import Generator
 from coterie.base.progress import Callback, Iteration, silent
 from coterie.base.special_functions import gammaln
 from coterie.engine import Engine
-from coterie.kernels.hard.description_state import NEVER
+from coterie.kernels.hard.description_state import NEVER, Multigraph
 from coterie.kernels.hard.statistics import Adjacency
 from coterie.models.hard.costs.block_objective import BlockObjective
 from coterie.models.hard.costs.interface import Labels
 from coterie.models.hard.description.nested import HierarchyFit, nested_length
 from coterie.models.hard.description.search import FLAT, DescriptionSearch, Strategy, Trail
-from coterie.models.hard.description.state import KINDS, DescriptionData, multigraph, start_state
+from coterie.models.hard.description.state import (
+    KINDS,
+    DescriptionData,
+    allowed_labels,
+    multigraph,
+    start_state,
+)
 from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.saved_search import SearchSaver, check_labels
 from coterie.models.hard.search.agglomerate import agglomerate
@@ -61,6 +67,21 @@ class DescriptionRun:
     callback: Callback = silent
     saver: SearchSaver = field(default_factory=SearchSaver)  # saves it, or continues a saved one
     effort: float = 1.0
+    start: np.ndarray | None = None  # labels to begin with
+    ties: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))  # see Multigraph
+    categories: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @property
+    def constrained(self) -> bool:
+        """Whether some nodes may not be in any block."""
+        return len(self.ties) + len(self.categories) > 0
+
+    def constrain(self, graph: Multigraph, labels: np.ndarray) -> tuple[Multigraph, np.ndarray]:
+        """Return the graph with the constraints, and labels that respect them."""
+        if not self.constrained:
+            return graph, labels
+        graph = graph._replace(ties=self.ties, categories=self.categories)
+        return graph, allowed_labels(graph, labels)
 
 
 def undirected_data(name: str, adjacency: Adjacency) -> DescriptionData:
@@ -131,12 +152,14 @@ def shortest_description(
     rival: float = math.inf,
     kicks: tuple[float, list[Iteration]] | None = None,
     kicks_follow: bool = False,
+    brief: bool = False,
 ) -> Described:
     """Search for the shortest description of a graph by one model, from the blocks `start`.
 
     None: `objective` merges single nodes to `goal` blocks. The search is given up early if it stays
     clearly longer than `rival`. `kicks`: only kick the blocks, for this much work, after a search
-    with this history; `kicks_follow`: that search, which is not finished."""
+    with this history; `kicks_follow`: that search, which is not finished. `brief`: `start` was good
+    for nearly the same graph."""
     kind, graph, constant = data
     n = objective.n_elements[0]
     if n == 0:
@@ -146,9 +169,12 @@ def shortest_description(
         start, saver = merged_singles(objective, goal or _first_blocks(objective), run)
     if len(np.unique(start)) < strategy.fewest:  # continues from a checkpoint: any valid labels do
         start = np.arange(n, dtype=np.int32)
+    graph, start = run.constrain(graph, start)
     trail = Trail(run.callback)
     search = DescriptionSearch(start_state(kind, graph, start), run.rng, trail, strategy)
     search.warm, search.rival, search.kicks_follow = warm, rival - constant, kicks_follow
+    if brief:
+        search.begin_update()
     if kicks is not None:
         trail.restore([e._replace(entropy=e.entropy - constant) for e in kicks[1]], {})
         search.begin_kicks(kicks[0])
@@ -164,7 +190,7 @@ def shortest_description(
     labels = renumber(search.best)
     length = start_state(kind, graph, labels, spare=1).length()
     if strategy.fewest == 1:
-        one = np.zeros(len(labels), np.int32)
+        _, one = run.constrain(graph, np.zeros(len(labels), np.int32))
         alone = start_state(kind, graph, one, spare=1).length()
         if alone < length:
             labels, length = one, alone
@@ -191,11 +217,20 @@ def nested_description(
     if n == 0:
         empty = np.zeros(0, np.int32)
         return Described(name, empty, 0.0, [], True, levels=(empty,))
-    start, saver = merged_singles(objective, _first_blocks(objective), run)
-    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback), flat)
+    saver, start = run.saver, run.start
+    if start is None:
+        start, saver = merged_singles(objective, _first_blocks(objective), run)
+    else:
+        flat = start
+    graph, start = run.constrain(graph, start)
+    if flat is not None:
+        _, flat = run.constrain(graph, flat)
+    brief = run.start is not None
+    fit = HierarchyFit(kind, graph, start, run.rng, Trail(run.callback), flat, brief)
     fit.fit(saver)
     levels, length = fit.best.levels, fit.best.length
-    one = [np.zeros(n, np.int32), np.zeros(1, np.int32)]
+    _, alone = run.constrain(graph, np.zeros(n, np.int32))
+    one = [alone, np.zeros(int(alone.max()) + 1, np.int32)]
     if nested_length(kind, graph, one) < length:
         levels, length = one, nested_length(kind, graph, one)
     nodes = [levels[0]]

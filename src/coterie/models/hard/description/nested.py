@@ -134,6 +134,7 @@ class NestedSearch:
         self.length = 0.0
         self.at = _Position()
         self.hope = np.inf  # give up if the first pass leaves it longer than this
+        self.constrained = len(graph.ties) + len(graph.categories) > 0
         self._cells: list[np.ndarray] = []  # of the lowest levels, as far as they are known
         self._tried: _Tried | None = None
 
@@ -315,7 +316,7 @@ class NestedSearch:
 
     def drop_levels(self) -> None:
         """Leave out levels without which the description is shorter."""
-        level = 0
+        level = int(self.constrained)  # groups of blocks may be what no block may be
         while level < len(self.levels) - 1 and len(self.levels) > 2:
             joined = self.levels[level + 1][self.levels[level]]
             kept = [*self.levels[:level], joined, *self.levels[level + 2 :]]
@@ -373,8 +374,10 @@ class HierarchyFit:
         rng: Generator,
         trail: Trail,
         flat: np.ndarray | None = None,
+        brief: bool = False,
     ) -> None:
         self.kind, self.graph, self.rng, self.trail, self.flat = kind, graph, rng, trail, flat
+        self.brief = brief  # `flat` was good for nearly the same graph: step 4 is left out
         self.parts = _Parts(renumber(start))
         self.best = self._search()
         self.interrupted = False
@@ -422,6 +425,9 @@ class HierarchyFit:
         else:
             self.best.levels = parts.levels
             self.best.length = nested_length(self.kind, self.graph, parts.levels)
+        if self.brief:
+            self.best.finish()
+            return
         second = self._search()
         second.hope = (1 + _HOPE) * self.best.length
         begun = True

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,9 +30,10 @@ from coterie.base.array_checks import check_array
 from coterie.base.progress import Callback, Iteration, Progress
 from coterie.base.randomness import stream_keys
 from coterie.kernels.hard import description_moves as moves
-from coterie.kernels.hard.description_state import NEVER, PLANTED
+from coterie.kernels.hard.description_state import COUNTS, NEVER, PLANTED
 from coterie.kernels.hard.description_sweeps import (
     Reach,
+    join_bounds,
     mark_changed,
     sweep,
 )
@@ -39,6 +41,7 @@ from coterie.kernels.hard.sparse_rows import members_of
 from coterie.models.hard.description.state import (
     DescriptionState,
     Prior,
+    allowed_labels,
     restored_state,
     start_state,
 )
@@ -46,6 +49,7 @@ from coterie.models.hard.label_tools import renumber
 from coterie.models.hard.saved_search import SearchSaver, check_close, check_labels
 
 _NEAR, _FAR = 10, 5  # candidates of a node: blocks of neighbours, and of their neighbours
+_BOUNDED = 1000  # nodes from which bounds pay when all blocks are candidates
 _EXHAUSTIVE = (12, 40)  # with at most this many blocks a node tries all of them; with weights
 ANY = 1 << 40  # no limit on the number of blocks
 _TRIES = 16  # candidates of a merge per block
@@ -73,6 +77,7 @@ _CHECK_PASSES = 20  # over all nodes and blocks at the end
 _DESCEND, _OVERSHOOT, _PERTURB = "descend", "overshoot", "perturb"
 _REPAIR, _FINISH, _DONE = "repair", "finish", "done"
 KICK = "kick"  # the first phase of a search that begins with a good partition
+UPDATE = "update"  # … with one that was good for nearly the same graph
 _KICKS_PER_STEP = 4
 _FAILURES = 3  # kicks per block in vain after which more blocks are kicked at once
 # share by which a search may be longer than its rival when it enters a phase
@@ -133,7 +138,7 @@ class Strategy:
             least = _LEAST_PIECES[search.at.perturbed % len(_LEAST_PIECES)]
             cuts = max(cuts, -(-least // (int(best.max()) + 1)))
         pieces = search.rng.integers(0, cuts, len(best), dtype=np.int32)
-        search.restart(best * cuts + pieces)
+        search.restart(allowed_labels(search.state.graph, best * cuts + pieces))
         if self.recount:
             search.sweeps(_PASSES_AFTER_CUT, hold=True)
 
@@ -279,6 +284,11 @@ class DescriptionSearch:
             if at.work >= at.budget or at.failures > 3 * _FAILURES * self.state.n_blocks:
                 self.begin_finish()
                 at.phase, at.round = _FINISH, 0
+        elif at.phase == UPDATE:
+            at.round += 1
+            if not self.update_round() or at.round == _ROUNDS:
+                self.begin_finish()
+                at.phase, at.round = _FINISH, 0
         elif at.phase == _REPAIR:
             at.round += 1
             if not self.repair_round() or at.round == _ROUNDS:
@@ -383,14 +393,18 @@ class DescriptionSearch:
         exhaustive = _EXHAUSTIVE[strategy.recount] if exhaustive is None else exhaustive
         if everywhere or self.thorough or strategy.recount:
             active[:] = 1
+        bounded = exhaustive == ANY and state.kind.cells == COUNTS and n >= _BOUNDED
+        bounds = join_bounds(len(state.blocks.sizes) if bounded else 0)
         for _ in range(passes):
+            if len(state.graph.ties):
+                active[state.graph.ties != 0] = 0
             order = self.rng.permutation(np.flatnonzero(active))
             active[:] = 0
             self.at.work += len(order) + n * _SCAN
             limits = strategy.bounds(state.n_blocks, new_blocks=new_blocks, hold=hold)
             reach = Reach(_NEAR, _FAR, exhaustive, *limits)
             key = stream_keys(self.rng, 1)[0]
-            moved, change = sweep(*state.arguments, order, key, reach, active)
+            moved, change = sweep(*state.arguments, order, key, reach, bounds, active)
             self.length += change
             total += moved
             if moved <= _QUIET * n:
@@ -526,6 +540,9 @@ class DescriptionSearch:
         key = stream_keys(self.rng, 1)[0]
         before = self._marks()
         made, change = moves.move_pieces(*state.arguments, order, key, _PIECE_TRIES)
+        if len(state.graph.ties):
+            groups = moves.move_groups(*state.arguments, *self.groups, key, _PIECE_TRIES)
+            made, change = made + groups[0], change + groups[1]
         self.length += change
         self._mark_changed(before)
         return int(made)
@@ -579,6 +596,33 @@ class DescriptionSearch:
         if split + pieces + divided + merged == 0:
             return False
         return gain > (1e-6 if self.thorough else max(1e-6, _ROUND_GAIN * abs(self.length)))
+
+    @cached_property
+    def groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes that stay together: where each group begins, and the members."""
+        ties = self.state.graph.ties
+        tied = np.flatnonzero(ties > 0)
+        members = tied[np.argsort(ties[tied], kind="stable")]
+        return np.flatnonzero(np.diff(ties[members], prepend=0, append=-1)), members
+
+    def begin_update(self) -> None:
+        """Begin with blocks that were good for nearly the same graph: only those that change are
+        split, divided and merged."""
+        self.at = _Position(UPDATE)
+        for ends in self.tried.values():
+            ends[:] = self.state.blocks.ends
+
+    def update_round(self) -> bool:
+        """Move nodes, and repair the blocks that changed; return whether any was repaired."""
+        moved = self.sweeps(10, new_blocks=True)
+        made = self.splits(2) + self.divisions(2)
+        made += self.merges(self.state.n_blocks, untried=True)
+        if len(self.state.graph.ties):
+            made += self.pieces()
+        moved += self.sweeps(10)
+        self._note(moved, f" (repaired {made})")
+        self.keep()
+        return made > 0
 
     def begin_kicks(self, work: float) -> None:
         """Begin with a partition that no other means improves; kick it until this work is done."""

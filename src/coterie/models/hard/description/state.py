@@ -86,6 +86,8 @@ def multigraph(
         np.zeros(0),
         np.zeros((0, 0), np.int64),
         np.zeros((0, 0), np.int32),
+        np.zeros(0, np.int32),
+        np.zeros(0, np.int32),
     )
 
 
@@ -222,6 +224,7 @@ def _counted(
         np.zeros((K if kind.degrees else 1, classes), np.int32),
         np.zeros(K, np.int64),
         np.zeros(3, np.int64),
+        block_categories(graph.categories, labels, K),
     )
     fill_statistics(model, graph, blocks)
     scratch = Scratch(
@@ -237,6 +240,45 @@ def _counted(
     )
     upper = no_levels() if isinstance(prior, str) else _with_room(prior, K)
     return DescriptionState(kind, model, graph, blocks, upper, scratch, prior)
+
+
+def block_categories(categories: np.ndarray, labels: np.ndarray, K: int) -> np.ndarray:
+    """Return the category of the nodes of each of K blocks, -1 if they have none."""
+    known = np.flatnonzero(categories >= 0)
+    own = np.full(K if len(categories) else 0, -1, np.int32)
+    own[labels[known]] = categories[known]
+    return own
+
+
+def allowed_labels(graph: Multigraph, labels: np.ndarray) -> np.ndarray:
+    """Return labels that respect the ties and categories of the nodes, as near as is simple.
+
+    Nodes that stay together go where most of them are, frozen groups and categories are cut apart,
+    and nodes without a category stay with most of those that have one."""
+    ties, categories, labels = graph.ties, graph.categories, renumber(labels).astype(np.int64)
+    if len(ties):
+        groups, place = np.unique(ties, return_inverse=True)
+        most = _most_frequent(place, labels, len(groups))
+        frozen = np.flatnonzero(groups < 0)
+        again = np.setdiff1d(frozen, frozen[np.unique(most[frozen], return_index=True)[1]])
+        most[again] = len(labels) + again
+        labels = np.where(ties == 0, labels, most[place])
+    if len(categories):
+        blocks = renumber(labels)
+        known = categories >= 0
+        usual = _most_frequent(blocks[known], categories[known], int(blocks.max()) + 1)
+        own = np.where(known, categories, usual[blocks])
+        labels = labels * (int(categories.max()) + 2) + own + 1
+    return renumber(labels)
+
+
+def _most_frequent(groups: np.ndarray, values: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return the most frequent value of each group, -1 for a group without values."""
+    pairs, counts = np.unique(np.stack([groups, values]), axis=1, return_counts=True)
+    order = np.argsort(counts, kind="stable")
+    most = np.full(n_groups, -1, np.int64)
+    most[pairs[0, order]] = pairs[1, order]  # the last one, which is the most frequent, stays
+    return most
 
 
 def _with_room(upper: Upper, K: int) -> Upper:
