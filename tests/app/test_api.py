@@ -462,6 +462,25 @@ def test_a_log_that_was_cut_off_at_any_place_keeps_what_was_confirmed(tmp_path):
         assert cut.read() == [first, second][: 1 + complete]
         cut.append([NewRating("cyd", 7, 2.0)])
         assert cut.read()[-1] == NewRating("cyd", 7, 2.0) and cut.read()[0] == first
+    for name in ("pread", "write", "fsync"):  # killed there, in another process
+        child = os.fork()
+        if child == 0:
+            try:
+                write = os.write
+                half = {"write": lambda file, data: (write(file, data[:30]), os._exit(9))}
+                setattr(os, name, half.get(name, lambda *_: os._exit(9)))
+                log.append([NewRating("dan", 7, 4.0)])
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+        assert log.read()[:2] == [first, second]
+        log.append([NewRating(name, 7, 3.0)])
+        assert log.read()[-1] == NewRating(name, 7, 3.0)
+    log.compact()
+    log.append([NewRating("ann", 7, 1.0)])
+    assert log.read()[0] == second and log.read()[-1] == NewRating("ann", 7, 1.0)
+    log.path.unlink()
+    log.append([first, second])
     log.append([NewRating("ann", 7, 1.0)])
     assert log.read() == [second, NewRating("ann", 7, 1.0)]  # the last one counts
     assert log.path.stat().st_mode & 0o777 == 0o600
