@@ -462,11 +462,11 @@ def test_a_log_that_was_cut_off_at_any_place_keeps_what_was_confirmed(tmp_path):
         assert cut.read() == [first, second][: 1 + complete]
         cut.append([NewRating("cyd", 7, 2.0)])
         assert cut.read()[-1] == NewRating("cyd", 7, 2.0) and cut.read()[0] == first
+    write = os.write
     for name in ("pread", "write", "fsync"):  # killed there, in another process
         child = os.fork()
         if child == 0:
             try:
-                write = os.write
                 half = {"write": lambda file, data: (write(file, data[:30]), os._exit(9))}
                 setattr(os, name, half.get(name, lambda *_: os._exit(9)))
                 log.append([NewRating("dan", 7, 4.0)])

@@ -192,7 +192,7 @@ def test_silent_connections_do_not_keep_others_out(start, model_files):
     assert running.stop() == 0
 
 
-def test_workers_share_counters_and_killed_ones_are_replaced_and_lose_no_rating(start, model_files, tmp_path):
+def test_killed_workers_are_replaced_and_lose_no_count_and_no_rating(start, model_files, tmp_path):
     log = tmp_path / "ratings"
     options = ("--workers", "2", "--ratings-log", str(log))
     running = _serve(start, model_files["mmsbm"], *options)
