@@ -150,6 +150,11 @@ CATALOGUE = {
         "repeated. Example: --allow-host films.example",
         "NAME",
     ),
+    "allow_origin": Option(
+        "Web site whose pages may send requests to this server (CORS); can be repeated. Example: "
+        "--allow-origin https://films.example",
+        "ORIGIN",
+    ),
     "alpha": Option(
         "Share of the nodes that may move per iteration, 0 to 1 (--search paper).", "SHARE"
     ),
@@ -546,6 +551,10 @@ CATALOGUE = {
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
+    "ratings_log": writes(
+        "File for the ratings that clients send to /ratings (default: MODEL.ratings). It is read "
+        "when the server starts and when the model is replaced."
+    ),
     "report": writes(
         "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
         "Chromium, Chrome or Edge).",
@@ -707,6 +716,9 @@ CATALOGUE = {
         "COLUMN<=NUMBER; may be repeated, all must hold. Requires --items. Example: --where "
         'genres=Comedy --where "year>=1990"',
         "CONDITION",
+    ),
+    "workers": count(
+        "Number of processes that answer. They share the memory of the model that they start with."
     ),
 }
 

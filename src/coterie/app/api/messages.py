@@ -125,6 +125,26 @@ class SimilarRequest(_Request):
     n: Count = 10
 
 
+class NewRating(_Request):
+    """A rating that somebody gave."""
+
+    user: Id
+    item: Id
+    rating: Value
+
+
+class NewRatingsRequest(_Request):
+    """Ratings to add to the model; a second one of the same user and item replaces the first."""
+
+    ratings: Annotated[list[NewRating], Field(min_length=1, max_length=MAX_RATINGS)]
+
+
+class NewRatingsResponse(BaseModel):
+    """How many ratings are on the disk now."""
+
+    accepted: int
+
+
 class Alive(BaseModel):
     """The server answers."""
 
@@ -231,10 +251,15 @@ class HealthResponse(BaseModel):
         "previous model answers."
     )
     model: str
-    model_hash: str = Field(description="SHA-256 of the model file; X-Model has its beginning.")
+    model_hash: str = Field(description="SHA-256 of the model file.")
+    model_version: str = Field(
+        description="As in the header X-Model of every answer: the beginning of the hash, and the "
+        "number of ratings that were added."
+    )
     users: int
     items: int
     ratings: int
+    ratings_applied: int = Field(description="Ratings of the log that were added to the model.")
     loaded: str = Field(description="When the model was loaded (UTC).")
     reloads: int
     problem: str | None = Field(default=None, description="Why the last reload failed.")

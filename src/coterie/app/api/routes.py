@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from coterie.app.api import messages
 from coterie.app.api.metrics import CONTENT_TYPE, Metrics
 from coterie.app.api.model_file import LoadedModel, ModelFile, newcomer_ratings
+from coterie.app.api.rating_log import NewRating, RatingLog
 from coterie.app.problem import ProblemError
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -26,6 +27,8 @@ class Answering(NamedTuple):
 
     model: LoadedModel
     engine: LocalEngine
+    log: RatingLog | None
+    metrics: Metrics
 
 
 class UnknownIdError(InputError):
@@ -45,6 +48,7 @@ class Route(NamedTuple):
     is_quick: Callable[[Any], bool] = lambda asked: False  # whether it takes about a millisecond
     media_type: str = "application/json"
     is_open: bool = False  # needs no token
+    repeatable: bool = True  # the same request has the same answer and changes nothing
 
     @property
     def method(self) -> str:
@@ -210,6 +214,33 @@ def _somebody(
     return Somebody(recommender.only_newcomers(table), table.user_ids.tolist()[0])
 
 
+@_route(
+    "/ratings",
+    messages.NewRatingsRequest,
+    messages.NewRatingsResponse,
+    further=(507,),
+    repeatable=False,
+)
+def new_ratings(context: Answering, request: messages.NewRatingsRequest) -> JsonObject:
+    """Take new ratings, which are on the disk when the request is answered.
+
+    About a second later they are in the answers of the server.
+    """
+    values = context.model.recommender.values_
+    rows = [NewRating(*one) for one in (row.model_dump().values() for row in request.ratings)]
+    outside = [row for row in rows if not values[0] <= row.rating <= values[-1]]
+    if outside:
+        raise InputError(
+            f"{outside[0].rating:g} is outside the ratings of this model, {values[0]:g} to "
+            f"{values[-1]:g}"
+        )
+    if context.log is None:
+        raise InputError("this server takes no ratings")
+    context.log.append(rows)
+    context.metrics.add("ratings_received_total", len(rows))
+    return {"accepted": len(rows)}
+
+
 def _unknown(recommender: Recommender, items: Sequence[Any]) -> list[Any]:
     """Return the items that the model does not know, each once."""
     if not items:
@@ -238,9 +269,11 @@ def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
         "status": "ok" if model_file.problem is None else "degraded",
         "model": current.name,
         "model_hash": current.digest,
+        "model_version": current.version,
         "users": len(recommender.users_),
         "items": len(recommender.items_),
         "ratings": len(recommender.table_.users),
+        "ratings_applied": current.applied,
         "loaded": current.loaded.isoformat(timespec="seconds"),
         "reloads": model_file.reloads,
         "problem": model_file.problem,
@@ -272,9 +305,11 @@ def examples(recommender: Recommender) -> dict[str, JsonObject]:
     """Return a request per route, with ids that the model has."""
     user, item = recommender.users_.ids[:1].tolist(), recommender.items_.ids[:1].tolist()
     pair = {"user": user[0] if user else 1, "item": item[0] if item else 1}
+    rated = {**pair, "rating": float(recommender.values_[-1])}
     return {
         "/predict": {"pairs": [pair]},
         "/recommend": {"user": pair["user"], "n": 5},
         "/explain": pair,
         "/similar": {"item": pair["item"], "n": 5},
+        "/ratings": {"ratings": [rated]},
     }
