@@ -56,7 +56,6 @@ _DISASSORTATIVE = -0.5
 # Share of the edges between degree classes whose ends are anywhere. The others are at the same
 # place of two rings, so that hubs and their neighbours form communities.
 _ANYWHERE = 0.2
-# How the constants were chosen: "The draw" in docs/explanation/differential-privacy.md
 _PROPOSALS = (35, 15)  # swaps per edge, in each round of rewiring and reconnecting …
 # Weight of the triangles, relative to the clustering by degree, in each round. If it is large from
 # the beginning, hubs get all triangles, and other nodes never reach their clustering.
