@@ -51,10 +51,10 @@ class Shares:
 
     def parts(self) -> tuple[Fraction, ...]:
         """Return what each answer costs, in the order in which they are asked."""
-        about_edges = (self.labels, self.block_edges, self.bin_edges, self.triangles)
-        about_edges += (*self.clustering_sums, *self.capped_sums)
         counts = (self.edge_count, self.degrees, self.degree_counts, self.largest_degrees)
-        return (*counts, *(self.stability * part for part in about_edges))
+        single = (self.labels, self.block_edges, self.bin_edges, self.triangles)
+        others = (*single, *self.clustering_sums, *self.capped_sums)
+        return (*counts, *(self.stability * part for part in others))
 
     def divided(self, stability: int) -> Shares:
         """Return shares of the same cost for a network that was reduced before the questions.
