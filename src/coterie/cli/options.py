@@ -348,6 +348,13 @@ CATALOGUE = {
         least=0.0,
         most=1.0,
     ),
+    "max_contacts": Option(
+        "Count at most K edges per node; a public rule leaves others out. Epsilon stays that of "
+        "one edge; the counted edges of a node have K times as much together. Answers on blocks, "
+        "triangles and clustering get three times the noise.",
+        "K",
+        least=1,
+    ),
     "max_edge_probability": Option(
         "Merge classes until no original edge connects two classes whose members are connected "
         "with this probability or more.",
