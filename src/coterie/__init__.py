@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from coterie.recommend.evaluation import evaluate as evaluate
     from coterie.recommend.model_file import load_recommender as load_recommender
     from coterie.recommend.recommender import Recommender as Recommender
+    from coterie.recommend.rules import Rules as Rules
 
 # Public name -> the module that defines it
 _MODULES = {
@@ -108,6 +109,7 @@ _MODULES = {
     "Ratings": "coterie.data",
     "Recommender": "coterie.recommend.recommender",
     "Release": "coterie.anonymize.output.release",
+    "Rules": "coterie.recommend.rules",
     "Steps": "coterie.anonymize.draw.dcsbm",
     "align": "coterie.models.align",
     "load_recommender": "coterie.recommend.model_file",

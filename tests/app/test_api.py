@@ -543,3 +543,39 @@ def test_ratings_that_a_model_cannot_use_do_no_harm(model_files):
     made = with_new_ratings(base, rows)
     assert made.unseen(["x", "y", "z"], [item] * 3).tolist() == [False, True, False]
     assert base.unseen(["x"], [item]).all()
+
+
+def test_rules_of_the_server_and_of_a_request(model_files, tmp_path):
+    rec = ct.load_recommender(model_files["mmsbm"])
+    ids = rec.items_.ids.tolist()
+    table = {"item": ids, "kind": [("rare", "usual")[n > 1] for n in range(len(ids))]}
+    rules = ct.Rules(table, max_per={"kind": 2})
+    client = _client(model_files["mmsbm"], rules=rules)
+    asked = {"user": "u1", "n": 6, "exclude_seen": False}
+    answer = client.post("/recommend", json=asked)
+    assert _rows(answer) == _listed(rec.recommend("u1", 6, rules=rules, exclude_seen=False))
+    assert len(_rows(answer)) == 4 and answer.json()["unmet"] == []
+    plain = client.post("/recommend", json={**asked, "rules": False})
+    assert _rows(plain) == _listed(rec.recommend("u1", 6, exclude_seen=False))
+    assert "unmet" not in plain.json()
+    own = {"quota": [{"where": "kind=rare", "at_least": 2}], "diversity": 0.5, "seen": "include"}
+    batch = client.post("/recommend", json={"users": ["u1", "u2"], "n": 4, "rules": own}).json()
+    for one in batch["lists"]:
+        expected = rec.recommend(one["user"], 4, rules=ct.Rules(table, **own))
+        assert [row["item"] for row in one["items"]] == [row.item for row in expected]
+        assert len({*ids[:2]} & {row["item"] for row in one["items"]}) == 2 and not one["unmet"]
+    few = client.post(
+        "/recommend", json={**asked, "rules": own, "candidates": ids[1:], "exclude_seen": False}
+    )
+    assert few.json()["unmet"] == ["kind=rare: 1 of at least 2 items"]
+    for wrong, words in (
+        ({"max_per": {"colour": 1}}, "no column 'colour'"),
+        ({"quota": [{"where": "kind=rare", "at_least": 3}]}, "contradicts the 2 items"),
+        ({"diversity": 1.5}, "diversity"),
+        ({"diversty": 1}, "diversty"),
+    ):
+        refused = client.post("/recommend", json={**asked, "rules": wrong})
+        assert refused.status_code == 422 and words in refused.json()["detail"], refused.text
+    without = _client(model_files["mmsbm"])
+    refused = without.post("/recommend", json={**asked, "rules": {"max_per": {"kind": 1}}})
+    assert refused.status_code == 422 and "table about the items" in refused.json()["detail"]

@@ -572,6 +572,10 @@ CATALOGUE = {
         "Swap edges until clustering matches the original (dcsbm only).",
         names=("--rewire/--no-rewire",),
     ),
+    "rules": reads(
+        "TOML file with rules for the lists: quota, boost, max_per, min_novelty, seen, diversity. "
+        "Example: --rules rules.toml"
+    ),
     "runs": count("Number of random starts; the best result is kept."),
     "runs@recommend": count(
         "Number of random starts. mmsbm and mcmmsbm average them, best averages as many chains, "

@@ -33,6 +33,7 @@ def run(
     workers: int = 1,
     log: str = "none",
     ratings_log: Path | None = None,
+    rules: Path | None = None,
     answer_memory: int = 32,
 ) -> JsonObject:
     """Answer HTTP requests with a saved recommender.
@@ -52,6 +53,7 @@ def run(
     from coterie.app.guard import AllowedHosts, is_loopback
     from coterie.app.server import address, listening_socket, run_workers
     from coterie.app.server import run as serve
+    from coterie.recommend.rules import Rules
 
     for origin in allow_origin or ():
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
@@ -70,6 +72,7 @@ def run(
         threads=session.threads,
         workers=workers,
         answer_memory=answer_memory << 20,
+        rules=None if rules is None else Rules.from_file(rules),
         log=RatingLog(Path(f"{model}.ratings") if ratings_log is None else ratings_log),
         logged=_log_request if log == "json" else None,
     )

@@ -28,6 +28,7 @@ from coterie.app.page import static_text, stylesheet
 from coterie.app.problem import ProblemError, problem_handlers
 from coterie.base.json_values import JsonObject
 from coterie.engine import LocalEngine
+from coterie.recommend.rules import Rules
 
 MAX_BODY = 1 << 20
 
@@ -43,6 +44,7 @@ def make_api(
     answer_memory: int = MAX_BYTES,
     reload_seconds: float = 0.5,
     log: RatingLog | None = None,
+    rules: Rules | None = None,
     logged: Callable[[JsonObject], None] | None = None,
 ) -> Guard:
     """Load a model and return the application that answers for it.
@@ -68,6 +70,8 @@ def make_api(
         How often to look for a replaced model file and for new ratings.
     log : RatingLog, optional
         The file for the ratings that clients send.
+    rules : Rules, optional
+        Rules for the lists of requests that have none of their own.
     logged : callable, optional
         Called with an entry of the access log after each request.
 
@@ -96,7 +100,7 @@ def make_api(
 
     def answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
         if route.request is not None:
-            return Endpoint(route, model_file, engine, pool, metrics, cache).answer
+            return Endpoint(route, model_file, engine, pool, metrics, cache, rules).answer
 
         async def read(request: Request) -> Response:
             found = route.answer(model_file, metrics)

@@ -21,6 +21,7 @@ from coterie.app.api.routes import Answering, Route, UnknownIdError
 from coterie.app.problem import ProblemError
 from coterie.base.errors import InputError
 from coterie.engine import LocalEngine
+from coterie.recommend.rules import Rules
 
 MAX_BYTES = 32 << 20  # of remembered answers
 _LONGEST_REMEMBERED = 4096  # bytes of a request; long ones are rarely sent twice
@@ -79,6 +80,7 @@ class Endpoint:
     pool: ThreadPoolExecutor
     metrics: Metrics
     cache: AnswerCache
+    rules: Rules | None = None
 
     async def answer(self, request: Request) -> Response:
         """Answer a request: from the cache, at once if it is quick, or on a thread."""
@@ -112,7 +114,7 @@ class Endpoint:
 
     def _compute(self, model: LoadedModel, asked: BaseModel, body: bytes) -> bytes:
         """Compute an answer, and remember it if the request is short."""
-        context = Answering(model, self.engine, self.model_file.log, self.metrics)
+        context = Answering(model, self.engine, self.model_file.log, self.metrics, self.rules)
         try:
             answer = json.dumps(self.route.answer(context, asked)).encode()
         except UnknownIdError as error:

@@ -18,6 +18,7 @@ from coterie.base.version import __version__
 from coterie.engine import LocalEngine
 from coterie.recommend.explanation import Explanation, group_labels
 from coterie.recommend.recommender import Recommender
+from coterie.recommend.rules import Rules
 
 _FEW_PAIRS = 20
 
@@ -29,6 +30,7 @@ class Answering(NamedTuple):
     engine: LocalEngine
     log: RatingLog | None
     metrics: Metrics
+    rules: Rules | None = None
 
 
 class UnknownIdError(InputError):
@@ -116,7 +118,7 @@ def predictions(context: Answering, request: messages.PredictRequest) -> JsonObj
     "/recommend",
     messages.RecommendRequest,
     messages.RecommendResponse | messages.BatchResponse,
-    is_quick=lambda asked: asked.ratings is None and asked.users is None,
+    is_quick=lambda asked: not (asked.ratings or asked.users or asked.rules),
 )
 def recommendations(context: Answering, request: messages.RecommendRequest) -> JsonObject:
     """Recommend items to a user, to several users, or to somebody with the given ratings."""
@@ -125,6 +127,10 @@ def recommendations(context: Answering, request: messages.RecommendRequest) -> J
     order: dict[str, Any] = {} if request.order is None else {"order": request.order}
     who = _somebody(recommender, request.user, request.ratings)
     users = [who.user] if request.users is None else request.users
+    rules = None if request.rules is False else context.rules
+    if request.rules:
+        table = None if context.rules is None else context.rules.items
+        rules = Rules(table, **request.rules.model_dump())
     found = who.recommender.recommend(
         users,
         request.n,
@@ -132,6 +138,7 @@ def recommendations(context: Answering, request: messages.RecommendRequest) -> J
         exclude=request.exclude or None,
         exclude_seen=request.exclude_seen,
         engine=engine,
+        rules=rules,
         **order,
     )
     named = [
@@ -143,6 +150,7 @@ def recommendations(context: Answering, request: messages.RecommendRequest) -> J
         {
             "items": [{"item": item, "rating": rating} for item, _, rating in best],
             "unseen": not _has_ratings(Somebody(who.recommender, user)),
+            **({} if rules is None else {"unmet": rules.unmet([one.item for one in best])}),
         }
         for user, best in zip(users, found, strict=True)
     ]
