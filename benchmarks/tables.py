@@ -449,7 +449,6 @@ TABLES: dict[str, Table] = {
     "anonymize-known-degrees": _one("anonymize", "known-degrees"),
     "anonymize-known-degrees-stronger": _one("anonymize", "known-degrees-stronger"),
     "anonymize-known-degrees-control": _one("anonymize", "known-degrees-control"),
-    "anonymize-edge-inference": _one("anonymize", "edge-inference"),
     "anonymize-spread-astro-ph": _one("anonymize", "spread-astro-ph"),
     "anonymize-spread-caida": _one("anonymize", "spread-caida"),
     "anonymize-steps-astro-ph": _one("anonymize", "steps-astro-ph"),
@@ -459,11 +458,6 @@ TABLES: dict[str, Table] = {
     "anonymize-kinds": _one("anonymize", "kinds"),
     "anonymize-unseen": _one("anonymize", "unseen"),
     "anonymize-communities-variants": _one("anonymize", "communities-variants"),
-    "anonymize-draw": _one(
-        "anonymize",
-        "draw",
-        {"graph": "{what}", "seconds": "{seconds:.1f}", "peak memory (GB)": "{peak_gb:.1f}"},
-    ),
     "private-astro-ph": _one(
         "private",
         "astro-ph",

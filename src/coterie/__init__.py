@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from coterie.recommend.evaluation import evaluate as evaluate
     from coterie.recommend.model_file import load_recommender as load_recommender
     from coterie.recommend.recommender import Recommender as Recommender
+    from coterie.recommend.rules import Rules as Rules
 
 # Public name -> the module that defines it
 _MODULES = {
@@ -109,6 +110,7 @@ _MODULES = {
     "Ratings": "coterie.data",
     "Recommender": "coterie.recommend.recommender",
     "Release": "coterie.anonymize.output.release",
+    "Rules": "coterie.recommend.rules",
     "Steps": "coterie.anonymize.draw.dcsbm",
     "align": "coterie.models.align",
     "hierarchy": "coterie.models.hard.hierarchy",

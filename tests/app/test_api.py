@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import os
 import re
 import shutil
 
@@ -16,6 +17,7 @@ import coterie as ct
 from coterie.app.api.application import MAX_BODY, make_api
 from coterie.app.api.endpoint import AnswerCache
 from coterie.app.api.messages import MAX_IDS
+from coterie.app.api.rating_log import NewRating, RatingLog, with_new_ratings
 from coterie.app.guard import AllowedHosts
 
 HOSTS = AllowedHosts.of("127.0.0.1")
@@ -306,7 +308,7 @@ def test_the_documentation_page_names_every_route_and_loads_nothing_from_elsewhe
     page = client.get("/").text
     described = client.get("/openapi.json").json()["paths"]
     assert set(described) == {
-        "/predict", "/recommend", "/explain", "/similar", "/health", "/livez",
+        "/predict", "/recommend", "/explain", "/similar", "/ratings", "/health", "/livez",
         "/readyz", "/metrics",
     }  # fmt: skip
     assert all(path in page for path in described)
@@ -334,10 +336,11 @@ def test_the_documentation_names_the_address_of_the_server(client):
     assert f"{address}/recommend" in page and "https://" not in page
 
 
-def test_the_examples_of_the_page_and_of_the_description_are_answered(model_files):
+def test_the_examples_of_the_page_and_of_the_description_are_answered(model_files, tmp_path):
     """With ids that the model has: each can be sent as it is."""
     for name in model_files:
-        client = _client(model_files[name])
+        log = RatingLog(tmp_path / name)
+        client = _client(model_files[name], log=log)
         page = html.unescape(client.get("/").text)
         for path, methods in client.get("/openapi.json").json()["paths"].items():
             if "post" in methods:
@@ -377,9 +380,30 @@ def test_refused_requests_are_counted_and_logged(model_files):
         ("/recommend", 401), ("/livez", 421), ("/predict", 413), ("other", 404)
     ):  # fmt: skip
         assert f'coterie_requests_total{{route="{route}",status="{status}"}} 1' in text
-    assert "coterie_in_flight 1" in text
+    assert "coterie_in_flight 1" in text and "process_resident_memory_bytes" in text
     assert [one["status"] for one in entries] == [401, 421, 413, 404, 200]
     assert entries[3]["path"] == "/nothing" and entries[0]["request_id"]
+
+
+def test_pages_of_an_allowed_site_may_ask_and_others_may_not(model_files):
+    client = _client(
+        model_files["mmsbm"], tokens=lambda: ["0123456789abcdef"], origins=["https://films.example"]
+    )
+    site = {"origin": "https://films.example", "sec-fetch-site": "cross-site"}
+    asked = {**site, "access-control-request-method": "POST"}
+    first = client.options("/recommend", headers=asked)
+    assert first.status_code == 200
+    assert first.headers["access-control-allow-origin"] == "https://films.example"
+    assert "authorization" in first.headers["access-control-allow-headers"]
+    assert client.post("/recommend", json={"user": "u1"}, headers=site).status_code == 401
+    right = {**site, "authorization": "Bearer 0123456789abcdef"}
+    answer = client.post("/recommend", json={"user": "u1"}, headers=right)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == "https://films.example"
+    for origin in ("https://evil.example", "https://films.example.evil.example", "null"):
+        answer = client.post("/recommend", json={"user": "u1"}, headers={**right, "origin": origin})
+        assert answer.status_code == 403 and "access-control-allow-origin" not in answer.headers
+        assert client.options("/recommend", headers={"origin": origin}).status_code == 403
 
 
 def test_a_batch_is_the_same_as_one_request_per_user(client):
@@ -395,3 +419,163 @@ def test_a_batch_is_the_same_as_one_request_per_user(client):
         assert batch["unknown_items"] == alone["unknown_items"]
     for wrong in ({"users": []}, {"users": ["u1"], "user": "u1"}, {}):
         assert client.post("/recommend", json=wrong).status_code == 422
+
+
+def test_new_ratings_change_answers_and_survive_a_restart_and_a_new_model(model_files, tmp_path):
+    path = tmp_path / "current.model"
+    shutil.copy(model_files["mmsbm"], path)
+    log = RatingLog(tmp_path / "current.ratings")
+    client = _client(path, log=log)
+    watched = client.app.app.state.model_file
+    base = ct.load_recommender(path)
+    known = base.items_.ids.tolist()
+    rows = [("somebody", known[0], 5.0), ("somebody", known[1], 1.0), ("u1", known[2], 1.0)]
+    sent = [dict(zip(("user", "item", "rating"), row, strict=True)) for row in rows]
+    assert client.post("/ratings", json={"ratings": sent}).json() == {"accepted": 3}
+    assert watched.add_new_ratings() and not watched.add_new_ratings()
+    expected = base.fold_in([row[:2] for row in rows], [row[2] for row in rows])
+    question = {"user": "somebody", "n": 4}
+    answer = client.post("/recommend", json=question)
+    assert answer.headers["x-model"].endswith("+3") and not answer.json()["unseen"]
+    shown = [(one["item"], pytest.approx(one["rating"])) for one in answer.json()["items"]]
+    assert shown == [(one.item, one.rating) for one in expected.recommend("somebody", 4)]
+    again = _client(path, log=RatingLog(log.path))  # as after a restart
+    assert again.post("/recommend", json=question).json() == answer.json()
+    shutil.copy(model_files["hard"], path)
+    assert watched.reload_if_replaced()
+    answer = client.post("/recommend", json=question)
+    assert answer.headers["x-model"].endswith("+3") and not answer.json()["unseen"]
+    refused = client.post("/ratings", json={"ratings": [sent[0] | {"rating": 99}]})
+    assert refused.status_code == 422 and len(log.read()) == 3
+
+
+def test_a_log_that_was_cut_off_at_any_place_keeps_what_was_confirmed(tmp_path):
+    log = RatingLog(tmp_path / "log")
+    first, second = NewRating("ann", 7, 5.0), NewRating("bob", "x", 1.0)
+    log.append([first])
+    whole = log.path.read_bytes()
+    log.append([second])
+    for size in range(len(whole), log.path.stat().st_size):
+        cut = RatingLog(tmp_path / f"cut-{size}")
+        cut.path.write_bytes(log.path.read_bytes()[:size])
+        complete = size == log.path.stat().st_size - 1  # all but the end of the line
+        assert cut.read() == [first, second][: 1 + complete]
+        cut.append([NewRating("cyd", 7, 2.0)])
+        assert cut.read()[-1] == NewRating("cyd", 7, 2.0) and cut.read()[0] == first
+    write = os.write
+    for name in ("pread", "write", "fsync"):  # killed there, in another process
+        child = os.fork()
+        if child == 0:
+            try:
+                half = {"write": lambda file, data: (write(file, data[:30]), os._exit(9))}
+                setattr(os, name, half.get(name, lambda *_: os._exit(9)))
+                log.append([NewRating("dan", 7, 4.0)])
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+        assert log.read()[:2] == [first, second]
+        log.append([NewRating(name, 7, 3.0)])
+        assert log.read()[-1] == NewRating(name, 7, 3.0)
+    log.compact()
+    log.append([NewRating("ann", 7, 1.0)])
+    assert log.read()[0] == second and log.read()[-1] == NewRating("ann", 7, 1.0)
+    log.path.unlink()
+    log.append([first, second])
+    log.append([NewRating("ann", 7, 1.0)])
+    assert log.read() == [second, NewRating("ann", 7, 1.0)]  # the last one counts
+    assert log.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_full_disk_is_reported_and_keeps_the_log_whole(tmp_path, monkeypatch, model_files):
+    log = RatingLog(tmp_path / "log")
+    client = _client(model_files["mmsbm"], log=log)
+    row = {"user": "u1", "item": "i1", "rating": 3}
+    assert client.post("/ratings", json={"ratings": [row]}).status_code == 200
+    before, write = log.path.read_bytes(), os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2]))
+    assert client.post("/ratings", json={"ratings": [row]}).status_code == 507
+    assert log.path.read_bytes() == before
+
+
+def test_a_compacted_log_keeps_the_last_ratings_also_if_it_is_killed_at_any_write(tmp_path):
+    """Also while others append: none of their ratings is lost."""
+    log = RatingLog(tmp_path / "log")
+    for rating in range(1, 6):
+        log.append([NewRating("ann", 7, float(rating)), NewRating("bob", str(rating % 2), 1.0)])
+    expected, size = log.read(), log.path.stat().st_size
+    for name in ("write", "fsync", "replace"):
+        child = os.fork()
+        if child == 0:
+            try:
+                setattr(os, name, lambda *_: os._exit(9))
+                log.compact()
+            finally:
+                os._exit(1)
+        os.waitpid(child, 0)
+        assert RatingLog(log.path).read() == expected, name
+    children = []
+    for worker in range(3):
+        children.append(os.fork())
+        if children[-1] == 0:
+            code = 1
+            try:
+                for i in range(30):
+                    RatingLog(log.path).append([NewRating(f"w{worker}", i, 3.0)])
+                    if i % 10 == 5:
+                        RatingLog(log.path).append([NewRating("ann", 7, 5.0)] * 100)
+                        RatingLog(log.path).compact()
+                code = 0
+            finally:
+                os._exit(code)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    log.compact()
+    found = {row[:2] for row in log.read()}
+    assert {(f"w{worker}", i) for worker in range(3) for i in range(30)} <= found
+    assert {row[:2] for row in expected} <= found and size
+    assert log.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_ratings_that_a_model_cannot_use_do_no_harm(model_files):
+    base = ct.load_recommender(model_files["mmsbm"])
+    item = base.items_.ids.tolist()[0]
+    rows = [NewRating("x", item, 5.0), NewRating("y", item, 99.0), NewRating("z", item, 1.0)]
+    assert with_new_ratings(base, rows[1:2]) is base
+    made = with_new_ratings(base, rows)
+    assert made.unseen(["x", "y", "z"], [item] * 3).tolist() == [False, True, False]
+    assert base.unseen(["x"], [item]).all()
+
+
+def test_rules_of_the_server_and_of_a_request(model_files, tmp_path):
+    rec = ct.load_recommender(model_files["mmsbm"])
+    ids = rec.items_.ids.tolist()
+    table = {"item": ids, "kind": [("rare", "usual")[n > 1] for n in range(len(ids))]}
+    rules = ct.Rules(table, max_per={"kind": 2})
+    client = _client(model_files["mmsbm"], rules=rules)
+    asked = {"user": "u1", "n": 6, "exclude_seen": False}
+    answer = client.post("/recommend", json=asked)
+    assert _rows(answer) == _listed(rec.recommend("u1", 6, rules=rules, exclude_seen=False))
+    assert len(_rows(answer)) == 4 and answer.json()["unmet"] == []
+    plain = client.post("/recommend", json={**asked, "rules": False})
+    assert _rows(plain) == _listed(rec.recommend("u1", 6, exclude_seen=False))
+    assert "unmet" not in plain.json()
+    own = {"quota": [{"where": "kind=rare", "at_least": 2}], "diversity": 0.5, "seen": "include"}
+    batch = client.post("/recommend", json={"users": ["u1", "u2"], "n": 4, "rules": own}).json()
+    for one in batch["lists"]:
+        expected = rec.recommend(one["user"], 4, rules=ct.Rules(table, **own))
+        assert [row["item"] for row in one["items"]] == [row.item for row in expected]
+        assert len({*ids[:2]} & {row["item"] for row in one["items"]}) == 2 and not one["unmet"]
+    few = client.post(
+        "/recommend", json={**asked, "rules": own, "candidates": ids[1:], "exclude_seen": False}
+    )
+    assert few.json()["unmet"] == ["kind=rare: 1 of at least 2 items"]
+    for wrong, words in (
+        ({"max_per": {"colour": 1}}, "no column 'colour'"),
+        ({"quota": [{"where": "kind=rare", "at_least": 3}]}, "contradicts the 2 items"),
+        ({"diversity": 1.5}, "diversity"),
+        ({"diversty": 1}, "diversty"),
+    ):
+        refused = client.post("/recommend", json={**asked, "rules": wrong})
+        assert refused.status_code == 422 and words in refused.json()["detail"], refused.text
+    without = _client(model_files["mmsbm"])
+    refused = without.post("/recommend", json={**asked, "rules": {"max_per": {"kind": 1}}})
+    assert refused.status_code == 422 and "table about the items" in refused.json()["detail"]

@@ -15,6 +15,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from coterie.app.api.application import make_api
+from coterie.app.api.rating_log import RatingLog
 from coterie.app.api.routes import ROUTES
 from coterie.app.guard import AllowedHosts
 
@@ -28,8 +29,10 @@ CHECKS = (
 
 
 @pytest.fixture(scope="module")
-def described(model_files):
-    app = make_api(model_files["mmsbm"], hosts=AllowedHosts.of("127.0.0.1", ["testserver"]))
+def described(model_files, tmp_path_factory):
+    log = RatingLog(tmp_path_factory.mktemp("log") / "ratings")
+    hosts = AllowedHosts.of("127.0.0.1", ["testserver"])
+    app = make_api(model_files["mmsbm"], hosts=hosts, log=log)
     return schemathesis.openapi.from_asgi("/openapi.json", app)
 
 

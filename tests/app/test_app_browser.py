@@ -280,13 +280,16 @@ def test_explore_shows_the_network_its_blocks_and_a_search(published):
     tab.until(lambda: len(tab.all("#members li")) > 10, "the members of a block")
     name = tab.find("#members li").text.partition("\n")[0].rpartition(" ")[0].split("  ")[0]
     tab.find("#search").send_keys("Ada ")
-    tab.until(lambda: tab.all("#found .chip"), "found nodes")
-    assert all("Ada" in chip.text for chip in tab.all("#found .chip"))
-    assert name
-    mark = tab.find(".chart.nodes .hit").element
-    tab.driver.execute_script(
-        "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", mark
+    tab.until(  # not what "A" and "Ad" found, which may come first
+        lambda: (found := tab.all("#found .chip")) and all("Ada " in chip.text for chip in found),
+        "found nodes",
     )
+    assert name
+    tab.until(lambda: len(tab.all(".network-key button")) > 2, "the interactive drawing")
+    for entry in tab.all(".network-key button")[:2]:  # a block in the legend: its nodes are listed
+        number = entry.text.split()[1]
+        tab.driver.execute_script("arguments[0].click()", entry)
+        tab.sees(f"Block {number}: ")
     status, labels = tab.get("/download/explore/labels.csv")
     assert status == 200 and len(labels.splitlines()) == 301
     for file in ("report.html", "picture.svg"):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import re
 import shutil
 import signal
 import socket
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import uvicorn
@@ -189,22 +192,59 @@ def test_silent_connections_do_not_keep_others_out(start, model_files):
     assert running.stop() == 0
 
 
+def test_killed_workers_are_replaced_and_lose_no_count_and_no_rating(start, model_files, tmp_path):
+    log = tmp_path / "ratings"
+    options = ("--workers", "2", "--ratings-log", str(log))
+    running = _serve(start, model_files["mmsbm"], *options)
+
+    def starts() -> str:
+        text = httpx.get(f"{running.address}/metrics", timeout=60).text
+        return re.search(r"coterie_worker_starts_total (\d+)", text)[1]
+
+    end = time.monotonic() + 60
+    while starts() != "2":
+        assert time.monotonic() < end
+    children = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children")
+    workers = children.read_text().split()
+    assert len(workers) == 2
+    for _ in range(20):  # of new connections: some are answered by each
+        asked = httpx.post(f"{running.address}/recommend", json={"user": "u1"}, timeout=60)
+        assert asked.status_code == 200
+    rating = {"user": "somebody", "item": "i1", "rating": 5}
+    asked = httpx.post(f"{running.address}/ratings", json={"ratings": [rating]}, timeout=60)
+    assert asked.json() == {"accepted": 1}
+    for worker in workers:
+        os.kill(int(worker), signal.SIGKILL)
+    while starts() != "4":
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    text = httpx.get(f"{running.address}/metrics", timeout=60).text
+    assert 'coterie_requests_total{route="/recommend",status="200"} 20' in text
+    time.sleep(1.5)
+    for _ in range(10):  # the rating is in the answers of both
+        asked = httpx.post(f"{running.address}/recommend", json={"user": "somebody"}, timeout=60)
+        assert not asked.json()["unseen"] and asked.headers["x-model"].endswith("+1")
+    assert running.stop(signal.SIGTERM) == 0
+    assert "Traceback" not in running.printed
+
+
 def test_tokens_of_a_file_are_replaced_without_a_restart(start, model_files, tmp_path):
     path = tmp_path / "tokens"
     path.write_text("# old\nfirst-token-of-many\nsecond-token-of-many\n")
-    running = _serve(start, model_files["mmsbm"], "--token-file", str(path))
+    options = ("--token-file", str(path), "--workers", "2")
+    running = _serve(start, model_files["mmsbm"], *options)
 
     def status(token: str) -> int:
+        """Ask over several connections, so that every worker answers; all must agree."""
         header = {"authorization": f"Bearer {token}"}
-        return httpx.get(f"{running.address}/metrics", headers=header, timeout=60).status_code
+        asked = [httpx.get(f"{running.address}/metrics", headers=header) for _ in range(8)]
+        (found,) = {answer.status_code for answer in asked}
+        return found
 
     assert status("first-token-of-many") == status("second-token-of-many") == 200
     assert status("# old") == status("third-token-of-many") == 401
     path.write_text("third-token-of-many\n")
-    end = time.monotonic() + 20
-    while status("third-token-of-many") != 200:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    assert status("third-token-of-many") == 200
     assert status("first-token-of-many") == 401
     path.unlink()  # then nobody is let in
     assert status("third-token-of-many") == 401

@@ -49,6 +49,7 @@ def arguments(name: str, files: dict[str, Path]) -> list[object]:
         "attack": [edges, edges, "--truth", ratings],
         "recommend fit": [ratings, "--out", new],
         "recommend evaluate": [ratings],
+        "recommend compare": [ratings, "--models", "popularity,ials"],
         "recommend predict": [new, ratings],
         "recommend update": [new, ratings, "--out", files["edges"].with_name("newer")],
         "recommend top": [new, "--ratings", ratings],

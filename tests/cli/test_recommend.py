@@ -354,6 +354,40 @@ def test_an_empty_list_is_explained(model, tmp_path) -> None:
     assert done.exit_code == 0 and "--rated includes them" in done.output
 
 
+def test_top_with_rules(model, tmp_path) -> None:
+    rows = "".join(f"{100 + j},{'ab'[j % 2]}\n" for j in range(30))
+    (tmp_path / "items.csv").write_text("item,kind\n" + rows)
+    file = tmp_path / "rules.toml"
+    file.write_text(
+        'items = "items.csv"\nseen = "include"\n[max_per]\nkind = 3\n'
+        '[[quota]]\nwhere = "kind=a"\nat_least = 2\n'
+    )
+    call = ("recommend", "top", model, "--user", "u3", "-n", 5, "--rules", file)
+    result = result_of(*call)
+    expected = ct.load_recommender(model).recommend("u3", 5, rules=ct.Rules.from_file(file))
+    items = [row["item"] for row in result["items"]]
+    assert items == [one.item for one in expected] and result["unmet"] == []
+    assert 2 <= sum(item % 2 == 0 for item in items) <= 3
+    only = tmp_path / "only.txt"
+    only.write_text("100\n101\n103\n105\n")
+    done = coterie(*call, "--candidates", only)
+    assert "no more items are left for a quota: kind=a: 1 of at least 2 items" in done.stderr
+    lists = tmp_path / "lists.csv"
+    many = ("recommend", "top", model, "--users", "all", "--out", lists, "--rules", file)
+    assert result_of(*many, "-n", 5)["unmet"] == 0
+    assert result_of(*many, "-n", 5, "--candidates", only)["unmet"] == 40
+    done = coterie(*call, "--rated")
+    assert done.exit_code == 2 and "rules.toml: seen = 'include' and --rated" in done.stderr
+    done = coterie(*call[:-4], "-n", 1, "--rules", file)
+    assert done.exit_code == 2 and "contradict each other" in done.stderr
+    file.write_text("max_pr = 2")
+    done = coterie(*call)
+    assert done.exit_code == 2 and "unknown key 'max_pr'; did you mean 'max_per'" in done.stderr
+    (tmp_path / "none.toml").write_text('items = "missing.csv"')
+    done = coterie(*call[:-1], tmp_path / "none.toml")
+    assert done.exit_code == 2 and "missing.csv" in done.stderr
+
+
 def test_orders_of_top(model) -> None:
     rec = ct.load_recommender(model)
     for order in ("both", "interaction", "rating"):

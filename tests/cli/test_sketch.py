@@ -114,6 +114,26 @@ def test_a_sketch_after_a_measured_release_says_what_it_means(folder: Path) -> N
     assert "together with them, the sketch has none either" in done.stderr
 
 
+def test_a_bound_on_the_contacts_is_stated_per_edge_and_per_person(folder: Path) -> None:
+    done = sketch("--max-contacts", 3, "--json")
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert (made["epsilon"], made["max_contacts"], made["epsilon_per_person"]) == (1, 3, 3)
+    assert made["spent"] == 1
+    shown = " ".join(run("sketch", "--show", "g.sketch").stdout.split())
+    assert "At most 3 edges per node were counted" in shown
+    assert "3 for the counted edges of one node together" in shown
+    wrong = sketch("--max-contacts", 7, out="h.sketch")
+    assert wrong.returncode == 2 and "from 1 to 6" in wrong.stderr
+    errors = [
+        json.loads(run("sketch", "--plan", "--nodes", 99, "--edges", 400, *more, "--json").stdout)
+        for more in ((), ("--max-contacts", 9))
+    ]
+    plain, bound = (each["figures"] for each in errors)
+    assert bound["edges"] == plain["edges"]
+    assert bound["block_edges"]["error"] == pytest.approx(3 * plain["block_edges"]["error"], 0.01)
+
+
 def test_the_cap_on_a_run_does_not_raise_the_stored_one(folder: Path) -> None:
     run("ledger", "init", "staff", "--cap", "2", "--owner", "HR")
     refused = sketch(cap="999")

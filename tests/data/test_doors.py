@@ -18,10 +18,11 @@ import coterie as ct
 from coterie.anonymize.private.node_list import declared_ids
 from coterie.app.web.tasks.reading import sample_of
 from coterie.base.errors import AssumptionWarning
-from coterie.cli.recommend.item_lists import items_with, read_ids
+from coterie.cli.recommend.item_lists import read_ids
 from coterie.data.formats import FORMATS
 from coterie.data.ids import IdLookup
 from coterie.data.titles import read_titles
+from coterie.recommend.item_table import ItemTable
 
 NODES = ["ann", "bö", "cy"]
 GRAPH = ct.Graph.from_edges(["ann", "bö"], ["bö", "cy"])
@@ -66,7 +67,7 @@ def item_list_door(path: Path) -> Any:
 
 
 def conditions_door(path: Path) -> Any:
-    return items_with(path, ["size>=1"])
+    return ItemTable.of(path).with_all(["size>=1"])
 
 
 def preview_door(path: Path) -> Any:

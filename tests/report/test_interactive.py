@@ -13,6 +13,7 @@ import pytest
 
 import coterie as ct
 from coterie.report import render_cluster_report
+from coterie.report.charts.layout import place_by_blocks
 from coterie.report.interactive import MOST_EDGES, network_data
 
 HOSTILE = ['<img src=x onerror="window.hacked=1">', "</script><script>window.hacked=1</script>"]
@@ -66,6 +67,19 @@ def test_a_report_of_five_thousand_nodes_is_small(tmp_path: Path) -> None:
     place = np.random.default_rng(0).random((graph.n_nodes, 2))
     assert graph.n_edges < MOST_EDGES
     assert len(network_data(graph, [labels], place=place)) < 400_000
+
+
+def test_blocks_of_a_large_graph_are_discs_apart() -> None:
+    graph, labels = ct.generators.planted_partition(4000, 20, mean_degree=12, rng=0)
+    place = place_by_blocks(graph, labels)
+    centre = np.array([place[labels == b].mean(0) for b in range(20)])
+    far = np.array([np.hypot(*(place[labels == b] - centre[b]).T).max() for b in range(20)])
+    between = np.hypot(*(centre[:, None] - centre).T)
+    np.fill_diagonal(between, np.inf)
+    assert (between > 0.95 * (far[:, None] + far)).all()
+    area = far**2 / np.bincount(labels)
+    assert area.max() < 1.3 * area.min()
+    assert (place_by_blocks(graph, labels) == place).all()
 
 
 def test_names_cannot_leave_the_data(fitted: tuple[Any, ct.Graph]) -> None:

@@ -175,7 +175,7 @@ def test_a_report_shows_the_network_up_to_a_limit(monkeypatch: pytest.MonkeyPatc
     large = Graph.from_edges(np.arange(n - 1), np.arange(1, n))
     html = render(with_labels(large, np.zeros(n, np.int64), 1), large)
     assert 'class="chart network nodes"' in html and "are one dot" in html
-    monkeypatch.setattr("coterie.report.cluster_report.MOST_PLACED", MOST_NODES)
+    monkeypatch.setattr("coterie.report.interactive.MOST_NODES", MOST_NODES)
     html = render(with_labels(large, np.zeros(n, np.int64), 1), large)
     assert 'class="chart network nodes"' not in html
 

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -111,6 +111,17 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
+class Finished(NamedTuple):
+    """A request that was answered or refused."""
+
+    request_id: str
+    client: str
+    method: str
+    path: str
+    status: int
+    seconds: float
+
+
 def _request_id(given: str) -> str:
     """Return the id that the client gave, or a new one."""
     usable = 0 < len(given) <= 128 and given.isascii() and given.isprintable()
@@ -131,8 +142,12 @@ class Guard:
     tokens : callable, optional
         Returns the tokens that are valid now; one of them is required as `Authorization: Bearer
         TOKEN`.
+    origins : iterable of str
+        Other web sites whose pages may ask, such as ``"https://films.example"``.
+    began : callable, optional
+        Called before each request.
     finished : callable, optional
-        Called with scope, request id, status and seconds after each request, also a refused one.
+        Called with a `Finished` after each request, also after a refused one.
     open_paths : tuple of str
         Paths that need no token.
     large_paths : mapping of str to int, optional
@@ -151,7 +166,9 @@ class Guard:
         hosts: AllowedHosts,
         max_body: int,
         tokens: Callable[[], Sequence[str]] | None = None,
-        finished: Callable[[Scope, str, int, float], None] | None = None,
+        origins: Iterable[str] = (),
+        began: Callable[[], None] | None = None,
+        finished: Callable[[Finished], None] | None = None,
         open_paths: tuple[str, ...] = (),
         large_paths: Mapping[str, int] | None = None,
         body_seconds: float = 60.0,
@@ -161,7 +178,8 @@ class Guard:
         self.hosts = hosts
         self.max_body = max_body
         self.tokens = tokens
-        self.finished = finished
+        self.origins = frozenset(origins)
+        self.began, self.finished = began, finished
         self.closing = False  # ask clients to close their connections
         self.open_paths = open_paths
         self.large_paths = dict(large_paths or {})
@@ -174,6 +192,8 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return  # no websockets
+        if self.began is not None:
+            self.began()
         started = counted = False
         status, began = 499, time.perf_counter()  # 499: the client has gone
         headers = Headers(scope=scope)
@@ -216,7 +236,11 @@ class Guard:
         finally:
             self.in_flight -= counted
             if self.finished is not None:
-                self.finished(scope, request_id, status, time.perf_counter() - began)
+                client = (scope.get("client") or ("",))[0]
+                seconds = time.perf_counter() - began
+                self.finished(
+                    Finished(request_id, client, scope["method"], scope["path"], status, seconds)
+                )
 
     def _check(self, scope: Scope) -> None:
         """Raise ProblemError for a request that must not be answered."""
@@ -228,13 +252,14 @@ class Guard:
                 "this server is not called by the name in the header Host; use the address that "
                 "it printed, or allow the name with --allow-host",
             )
-        for origin in headers.getlist("origin"):
+        trusted = headers.get("origin", "") in self.origins
+        for origin in () if trusted else headers.getlist("origin"):
             scheme, _, netloc = origin.partition("://")
             if scheme not in ("http", "https") or netloc.lower() != hosts[0].lower():
                 raise ProblemError(403, "requests from other web sites are refused")
         navigates = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
         own = headers.get("sec-fetch-site", "none") in _OWN_PAGES
-        if not (own or navigates):
+        if not (own or trusted or navigates):
             raise ProblemError(403, "requests from other web sites are refused")
         length = headers.get("content-length")
         if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
@@ -242,7 +267,9 @@ class Guard:
         limit = self._limit(scope)
         if length is not None and int(length) > limit:
             raise _too_large(limit)
-        if self.tokens is not None and scope["path"] not in self.open_paths:
+        # The browser asks first, without a token; the middleware for other sites answers.
+        asks_first = trusted and scope["method"] == "OPTIONS"
+        if self.tokens is not None and scope["path"] not in self.open_paths and not asks_first:
             kind, _, given = headers.get("authorization", "").partition(" ")
             sent = given.strip().encode()
             right = [hmac.compare_digest(sent, token.encode()) for token in self.tokens()]

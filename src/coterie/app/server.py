@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +21,7 @@ _MOST_CONNECTIONS = 900  # then the one that is silent for longest is closed
 _OTHER_FILES = 120  # that a process needs besides connections
 _GRACE_SECONDS = 10
 _FIRST_REQUEST = 0.3  # seconds after which a new connection counts as idle
+_RESTART_SECONDS = 0.5  # before a worker is replaced
 HEAD_SECONDS = 20.0  # for the head of a request; the guard limits the body
 HEAD_BYTES = 64 << 10
 
@@ -97,6 +100,57 @@ def open_privately(link: str, folder: Path) -> None:
     with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(filled("open.html", address=link))
     threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
+
+
+def run_workers(
+    app: Any,
+    listening: socket.socket,
+    workers: int,
+    started: Callable[[], None],
+    be_worker: Callable[[int], None],
+    **more: Any,
+) -> None:
+    """Answer requests with several processes until Ctrl-C or SIGTERM.
+
+    They are copies of this process, so that they share the memory of what it has loaded. One that
+    ends unexpectedly is replaced.
+    """
+    running: dict[int, int] = {}
+    ending = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal ending
+        ending = True
+        for process in running:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
+
+    def begin(worker: int, first: bool) -> None:
+        process = os.fork()
+        if process:
+            running[process] = worker
+            return
+        code = 1
+        try:
+            for one in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(one, signal.SIG_DFL)
+            be_worker(worker)
+            run(app, listening, started if first and not worker else lambda: None, **more)
+            code = 0
+        finally:
+            os._exit(code)
+
+    signal.set_wakeup_fd(-1)  # else the end of a worker would look like a second signal here
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, end)
+    for worker in range(workers):
+        begin(worker, True)
+    while running:
+        process, _ = os.wait()
+        worker = running.pop(process)
+        if not ending:
+            time.sleep(_RESTART_SECONDS)
+            begin(worker, False)
 
 
 def run(

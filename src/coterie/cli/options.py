@@ -150,6 +150,11 @@ CATALOGUE = {
         "repeated. Example: --allow-host films.example",
         "NAME",
     ),
+    "allow_origin": Option(
+        "Web site whose pages may send requests to this server (CORS); can be repeated. Example: "
+        "--allow-origin https://films.example",
+        "ORIGIN",
+    ),
     "alpha": Option(
         "Share of the nodes that may move per iteration, 0 to 1 (--search paper).", "SHARE"
     ),
@@ -342,6 +347,13 @@ CATALOGUE = {
         "SHARE",
         least=0.0,
         most=1.0,
+    ),
+    "max_contacts": Option(
+        "Count at most K edges per node; a public rule leaves others out. Epsilon stays that of "
+        "one edge; the counted edges of a node have K times as much together. Answers on blocks, "
+        "triangles and clustering get three times the noise.",
+        "K",
+        least=1,
     ),
     "max_edge_probability": Option(
         "Merge classes until no original edge connects two classes whose members are connected "
@@ -539,6 +551,10 @@ CATALOGUE = {
         "Table of user, item and rating, divided into --folds; - reads stdin.", "RATINGS"
     ),
     "reason": Option("Why, for the record. It is stored in the ledger.", "TEXT"),
+    "ratings_log": writes(
+        "File for the ratings that clients send to /ratings (default: MODEL.ratings). It is read "
+        "when the server starts and when the model is replaced."
+    ),
     "report": writes(
         "Write a report to open in a browser, FILE.html, or to print, FILE.pdf (by an installed "
         "Chromium, Chrome or Edge).",
@@ -555,6 +571,10 @@ CATALOGUE = {
     "rewire": Option(
         "Swap edges until clustering matches the original (dcsbm only).",
         names=("--rewire/--no-rewire",),
+    ),
+    "rules": reads(
+        "TOML file with rules for the lists: quota, boost, max_per, min_novelty, seen, diversity. "
+        "Example: --rules rules.toml"
     ),
     "runs": count("Number of random starts; the best result is kept."),
     "runs@recommend": count(
@@ -700,6 +720,9 @@ CATALOGUE = {
         "COLUMN<=NUMBER; may be repeated, all must hold. Requires --items. Example: --where "
         'genres=Comedy --where "year>=1990"',
         "CONDITION",
+    ),
+    "workers": count(
+        "Number of processes that answer. They share the memory of the model that they start with."
     ),
 }
 

@@ -28,13 +28,17 @@ def run(
     port: int = 8000,
     host: str = "127.0.0.1",
     allow_host: list[str] | None = None,
+    allow_origin: list[str] | None = None,
     token_file: Path | None = None,
+    workers: int = 1,
     log: str = "none",
+    ratings_log: Path | None = None,
+    rules: Path | None = None,
     answer_memory: int = 32,
 ) -> JsonObject:
     """Answer HTTP requests with a saved recommender.
 
-    Routes: /predict, /recommend, /explain, /similar, /health, /livez, /readyz, /metrics
+    Routes: /predict, /recommend, /explain, /similar, /ratings, /health, /livez, /readyz, /metrics
     and /openapi.json. If the model file is replaced, the new model answers from then on. Ctrl-C or
     SIGTERM stops the server after the requests in progress.
 
@@ -45,19 +49,34 @@ def run(
     require_app_extra()
     one_blas_thread()
     from coterie.app.api.application import make_api
+    from coterie.app.api.rating_log import RatingLog
     from coterie.app.guard import AllowedHosts, is_loopback
-    from coterie.app.server import address, listening_socket
+    from coterie.app.server import address, listening_socket, run_workers
     from coterie.app.server import run as serve
+    from coterie.recommend.rules import Rules
 
+    for origin in allow_origin or ():
+        if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
+            raise InputError(
+                f"invalid `allow_origin`: {origin!r}",
+                remedy="give the scheme and the host of the web site, as https://films.example",
+            )
+    if workers > 1 and not hasattr(os, "fork"):
+        raise InputError("several `workers` are not possible on this system")
     tokens = _tokens(token_file, required=not is_loopback(host), session=session)
     app = make_api(
         model,
         hosts=AllowedHosts.of(host, allow_host or ()),
         tokens=tokens,
+        origins=allow_origin or (),
         threads=session.threads,
+        workers=workers,
         answer_memory=answer_memory << 20,
+        rules=None if rules is None else Rules.from_file(rules),
+        log=RatingLog(Path(f"{model}.ratings") if ratings_log is None else ratings_log),
         logged=_log_request if log == "json" else None,
     )
+    state = app.app.state  # type: ignore[attr-defined]
     # What a request leaves to the library is said in its answer, not in the terminal.
     warnings.simplefilter("ignore", AssumptionWarning)
     listening = listening_socket(host, port)
@@ -67,9 +86,18 @@ def run(
         session.say(f"{model} answers on {place} (stop with Ctrl-C)", important=True)
 
     def stopping() -> None:
-        app.closing = app.app.state.model_file.closing = True  # type: ignore[attr-defined]
+        app.closing = state.model_file.closing = True
 
-    serve(app, listening, started, stopping, _DRAIN_SECONDS)
+    def be_worker(number: int) -> None:
+        state.metrics.be_worker(number)
+        state.model_file.refresh()  # one that replaces a killed one must not begin with old answers
+
+    if workers > 1:
+        run_workers(
+            app, listening, workers, started, be_worker, stopping=stopping, drain=_DRAIN_SECONDS
+        )
+    else:
+        serve(app, listening, started, stopping, _DRAIN_SECONDS)
     session.say("stopped")
     return {"model": model, "address": place}
 
@@ -77,7 +105,7 @@ def run(
 def _log_request(entry: JsonObject) -> None:
     """Write one line of the access log."""
     line = as_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry})
-    sys.stderr.write(line + "\n")
+    sys.stderr.write(line + "\n")  # one call, so that lines of several workers do not mix
     sys.stderr.flush()
 
 

@@ -34,6 +34,7 @@ def run(
     out: Path | None = None,
     cap: str | None = None,
     purpose: str = "balanced",
+    max_contacts: int | None = None,
     after_release: bool = False,
     allow_large_epsilon: bool = False,
     overwrite: bool = False,
@@ -56,7 +57,7 @@ def run(
     if plan:
         if graph is not None:
             raise InputError("--plan uses public numbers only; it does not take a GRAPH")
-        return _plan(session, nodes, edges, epsilon or "1", purpose, plot)
+        return _plan(session, nodes, edges, epsilon or "1", purpose, max_contacts, plot)
     if edges is not None or plot is not None:
         raise InputError("--edges and --plot belong to --plan", remedy="add --plan")
     if graph is None:
@@ -68,20 +69,24 @@ def run(
     _check_output(out, overwrite)
 
     from coterie.anonymize.private.budget import parse_decimal, parse_epsilon
+    from coterie.anonymize.private.contact_bound import check_max_contacts
     from coterie.anonymize.private.node_list import declared_ids
     from coterie.anonymize.private.sketch import PrivateSketch
 
-    parse_epsilon(epsilon, allow_large_epsilon=allow_large_epsilon)  # before the graph is read
+    # Before the graph is read
+    exact = parse_epsilon(epsilon, allow_large_epsilon=allow_large_epsilon)
     if cap is not None:
         parse_decimal(cap, "cap")
     _say_what_was_published(session, dataset)
     ids = declared_ids(int(nodes) if nodes.isascii() and nodes.isdigit() else nodes)
+    check_max_contacts(max_contacts, len(ids), exact)
     data = load_graph_for_sketch(session, graph)
     sketch = PrivateSketch(
         epsilon=epsilon,
         dataset=dataset,
         cap=cap,
         purpose=purpose,
+        max_contacts=max_contacts,
         after_release=after_release,
         allow_large_epsilon=allow_large_epsilon,
     )
@@ -118,6 +123,7 @@ def _plan(
     edges: int | None,
     epsilon: str,
     purpose: str,
+    max_contacts: int | None,
     plot: Path | None,
 ) -> JsonObject:
     """Print the errors to expect, for this epsilon and for others."""
@@ -133,7 +139,9 @@ def _plan(
         raise InputError(f"a plan needs {missing}", remedy="add --nodes N --edges M")
     n = int(nodes) if nodes.isascii() and nodes.isdigit() else len(declared_ids(nodes))
     plans = {
-        each: PrivateSketch.plan(nodes=n, edges=edges, epsilon=each, purpose=purpose)
+        each: PrivateSketch.plan(
+            nodes=n, edges=edges, epsilon=each, purpose=purpose, max_contacts=max_contacts
+        )
         for each in dict.fromkeys([epsilon, *EPSILONS])
     }
     asked = plans[epsilon]
@@ -208,6 +216,12 @@ def _show_answers(session: Session, answers: SketchAnswers, title: str) -> JsonO
         found.add_row(key.replace("_", " "), figure(each_.value), between)
     session.show(table)
     session.show(found)
+    if answers.person_epsilon is not None:
+        session.show(
+            f"At most {answers.max_contacts:,} edges per node were counted. The answers are about "
+            f"the network that remains. Epsilon is {answers.epsilon} for one edge, and "
+            f"{answers.person_epsilon:g} for the counted edges of one node together."
+        )
     if not answers.capped_sums:
         session.show("An earlier version made this sketch: no interval for the mean clustering.")
     noise = 1 / float(answers.exact_epsilon * answers.shares.edge_count)
@@ -225,6 +239,8 @@ def _show_answers(session: Session, answers: SketchAnswers, title: str) -> JsonO
         "blocks": answers.n_blocks,
         "degree_bins": len(answers.bin_edges),
         "triangles": answers.triangles,
+        "max_contacts": answers.max_contacts,
+        "epsilon_per_person": answers.person_epsilon,
         "clustering_sums": [total / unit for total in answers.clustering_sums],
         "figures": {
             key: {"value": each_.value, "low": each_.low, "high": each_.high}

@@ -212,6 +212,7 @@ def _table_of_newcomers(own: RatingTable, base: RatingTable) -> RatingTable:
     vars(table).update(
         user_counts=own.user_counts,
         item_counts=of_items,
+        novelty=base.novelty,
         everybody=everybody / everybody.sum(),
         _user_prior_weight=prior_weight(np.vstack([base.user_counts, own.user_counts])),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,6 +23,9 @@ from coterie.models.interaction.ranking_model import (
 )
 from coterie.recommend.fitted_state import FittedState
 from coterie.recommend.rating_table import RatingTable
+
+if TYPE_CHECKING:
+    from coterie.recommend.rules import Rules
 
 
 class Order(StrEnum):
@@ -128,6 +132,17 @@ def with_added_items(
     return fitted.with_items(added, known, table.n_users)
 
 
+def item_similarity(state: FittedState, item: int) -> np.ndarray:
+    """Return how similar an item is to each item by the model.
+
+    If the rating model has offsets alone, it knows no tastes: then by who has and likes them.
+    """
+    found = state.predictor.item_similarity(item)
+    if found.any() or state.interactions is None:
+        return found
+    return state.interactions.item_similarity(item)
+
+
 _MAX_SCORES = 1 << 21  # in memory at once
 
 
@@ -147,6 +162,7 @@ class RankingOptions(NamedTuple):
     allowed: np.ndarray | None = None  # bool per item; None: all
     engine: str | Engine = "local"
     rng: RandomState = 0  # of the draws of Order.EXPLORE
+    rules: Rules | None = None
 
 
 def top_items(
@@ -164,7 +180,7 @@ def ranked_blocks(
     The number -1 stands for an unknown user. Equal scores are ranked by item number, so that a
     ranking is reproducible.
     """
-    order, exclude_seen, allowed, engine, rng = options
+    order, exclude_seen, allowed, engine, rng, rules = options
     draws = as_generator(rng)
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
@@ -175,6 +191,8 @@ def ranked_blocks(
     if allowed is not None:
         shown = np.asarray(shown & allowed)
     candidates = np.flatnonzero(shown)
+    seen = (rules.seen if rules else None) or ("exclude" if exclude_seen else "include")
+    reranker = None if rules is None else rules.prepared(state.items, table.novelty, n)
     predictable = np.append(state.known_users, False)[users]
     step = max(1, _MAX_SCORES // max(table.n_items, 1))
     for begin in range(0, len(users), step):
@@ -192,10 +210,14 @@ def ranked_blocks(
             scores = _interaction_scores(state, block, order)[:, candidates]
         best = []
         for user, score in zip(block, scores, strict=True):
-            if exclude_seen and user >= 0:
-                own = table.items[table.rows_of_user(int(user))]
-                score[np.searchsorted(candidates, own[shown[own]])] = -np.inf
-            best.append(_largest(score, n))
+            if seen != "include":
+                own, _ = items_of_user(state, int(user))
+                has = np.searchsorted(candidates, own[shown[own]])
+                score[np.delete(np.arange(len(score)), has) if seen == "only" else has] = -np.inf
+            if reranker is None:
+                best.append(_largest(score, n))
+            else:
+                best.append(reranker.choose(candidates, score, partial(item_similarity, state)))
         if order is Order.RATING:
             ratings = [score[own] for score, own in zip(scores, best, strict=True)]
         else:

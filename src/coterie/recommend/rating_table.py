@@ -51,6 +51,13 @@ class RatingTable:
         return np.asarray(self.item_counts.any(axis=1))
 
     @cached_property
+    def novelty(self) -> np.ndarray:
+        """How rare each item is: -log2 of the share of users who have it, in bits."""
+        having = np.bincount(self.items, minlength=self.n_items)
+        with np.errstate(divide="ignore"):
+            return np.asarray(-np.log2(having / max(self.n_users, 1)))
+
+    @cached_property
     def everybody(self) -> np.ndarray:
         """The distribution of all ratings; never 0, so that no rating is impossible."""
         counts = self.user_counts.sum(axis=0) + 0.5

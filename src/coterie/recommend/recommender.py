@@ -33,6 +33,7 @@ from coterie.recommend.ranking import (
     RankingOptions,
     as_order,
     compile_interactions,
+    item_similarity,
     pairs_of_users,
     ranked_blocks,
     with_interactions,
@@ -539,6 +540,7 @@ class Recommender(Estimator):
         exclude_seen: bool = True,
         engine: str | Engine = "local",
         rng: RandomState = 0,
+        rules: Any = None,
     ) -> Any:
         """Return the best items for one or more users.
 
@@ -566,12 +568,14 @@ class Recommender(Estimator):
             Where expected ratings are computed.
         rng : int, numpy.random.Generator or None, default=0
             Seed of the draws of ``order="explore"``; None draws anew in each call.
+        rules : Rules or path, optional
+            Quotas, boosts and other `Rules`, or a TOML file with them.
 
         Returns
         -------
         list of Recommendation, or list of such lists
-            Named tuples (item, score, rating), the highest score first. One list per user if
-            several were given.
+            Named tuples (item, score, rating), the highest score first; with `rules`, in the order
+            of the rules. One list per user if several were given.
 
         Raises
         ------
@@ -588,8 +592,9 @@ class Recommender(Estimator):
         >>> rec.recommend(2, exclude=[8])
         []
         """
+        allowed = self._allowed(candidates, exclude)
         options = RankingOptions(
-            as_order(order), exclude_seen, self._allowed(candidates, exclude), engine, rng
+            as_order(order), exclude_seen, allowed, engine, rng, _as_rules(rules)
         )
         single = np.ndim(users) == 0
         blocks = self._ranked_blocks([users] if single else users, n, options)
@@ -607,6 +612,7 @@ class Recommender(Estimator):
         exclude_seen: bool = True,
         engine: str | Engine = "local",
         rng: RandomState = 0,
+        rules: Any = None,
     ) -> Iterator[dict[Any, list[Recommendation]]]:
         """Yield the best items of many users, for one block of users after the other.
 
@@ -630,6 +636,8 @@ class Recommender(Estimator):
             Where expected ratings are computed.
         rng : int, numpy.random.Generator or None, default=0
             Seed of the draws of ``order="explore"``; None draws anew in each call.
+        rules : Rules or path, optional
+            Quotas, boosts and other `Rules`, or a TOML file with them.
 
         Yields
         ------
@@ -645,8 +653,9 @@ class Recommender(Estimator):
         ...     print({user: [found.item for found in best] for user, best in block.items()})
         {1: [], 2: [8]}
         """
+        allowed = self._allowed(candidates, exclude)
         options = RankingOptions(
-            as_order(order), exclude_seen, self._allowed(candidates, exclude), engine, rng
+            as_order(order), exclude_seen, allowed, engine, rng, _as_rules(rules)
         )
         ids = self.users_.ids if users is None else np.asarray(users)
         names = iter(ids.tolist())
@@ -657,7 +666,8 @@ class Recommender(Estimator):
         self, users: Any, n: int, options: RankingOptions
     ) -> Iterator[list[list[Recommendation]]]:
         """Yield the lists of one block of users after the other."""
-        state = self._ranked(options.order, options.engine)
+        diverse = options.rules is not None and options.rules.diversity > 0
+        state = self._ranked(Order.BOTH if diverse else options.order, options.engine)
         for block in ranked_blocks(state, state.users.numbers(users), n, options):
             yield [_recommendations(state, ranked) for ranked in block]
 
@@ -915,12 +925,8 @@ class Recommender(Estimator):
         state = self._fitted
 
         def similarity(number: int) -> np.ndarray:
-            found = state.predictor.item_similarity(number)
-            if found.any():
-                return found
-            interactions = self._ranked(Order.BOTH).interactions
-            assert interactions is not None
-            return interactions.item_similarity(number)
+            found = item_similarity(state, number)
+            return found if found.any() else item_similarity(self._ranked(Order.BOTH), number)
 
         rated = state.table.rated_items
         return _most_similar("item", item, state.items, rated, similarity, n)
@@ -1027,6 +1033,15 @@ def _recommendations(state: FittedState, ranked: RankedItems) -> list[Recommenda
             strict=True,
         )
     ]
+
+
+def _as_rules(rules: Any) -> Any:
+    """Return rules, read from a file if a path is given."""
+    if not isinstance(rules, str | os.PathLike):
+        return rules
+    from coterie.recommend.rules import Rules  # for lists without rules it is not needed
+
+    return Rules.from_file(rules)
 
 
 def _unfitted(model: str | Estimator) -> RatingModel:

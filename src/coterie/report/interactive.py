@@ -24,12 +24,13 @@ from coterie.data.node_table import NodeTable
 from coterie.models.hard.clustering import HardClustering
 from coterie.models.hard.posterior import PosteriorSamples
 from coterie.report.charts.drawing import template
-from coterie.report.charts.layout import place_nodes
+from coterie.report.charts.layout import place_by_blocks, place_nodes
 from coterie.report.charts.network_style import STYLES, colour_values, styles_of_blocks
 from coterie.report.page import fill
 
 MOST_NODES = 200_000  # above, only blocks are drawn
 MOST_EDGES = 500_000  # above, a random choice is drawn
+MOST_FORCES = 3_000  # above, the layout uses the blocks
 _MOST_LINKS = 4_000  # between blocks, the strongest
 _MOST_BLOCKS = 5_000  # above, a level has no view of its blocks
 _STEPS = 65_535  # positions are rounded to this grid
@@ -58,7 +59,7 @@ def network_data(
     levels : sequence of ndarray of shape (n_nodes,)
         The block of each node by level, the finest first.
     place : ndarray of shape (n_nodes, 2), optional
-        Positions; by default those of `place_nodes`.
+        Positions; by default those of `layout_of`.
     attributes : NodeTable or mapping of str to values, optional
         Values to colour by: one per node, or by id.
     confidence : ndarray of shape (n_nodes,), optional
@@ -75,7 +76,7 @@ def network_data(
     """
     labels = [np.unique(level, return_inverse=True) for level in levels]
     if place is None:
-        place = place_nodes(graph, seed=seed)
+        place = layout_of(graph, labels[0][1], seed)
     source, target = graph.edges()
     degree = np.bincount(source, minlength=graph.n_nodes) + np.bincount(
         target, minlength=graph.n_nodes
@@ -112,6 +113,14 @@ def network_data(
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+def layout_of(graph: Graph, labels: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Return positions: by forces, or above 3,000 nodes and with several blocks, block by block."""
+    numbers, of_node = np.unique(labels, return_inverse=True)
+    if graph.n_nodes > MOST_FORCES and 1 < len(numbers) < graph.n_nodes // 4:
+        return place_by_blocks(graph, of_node)
+    return place_nodes(graph, seed=seed)
+
+
 def _level(
     numbers: np.ndarray,
     of_node: np.ndarray,
@@ -126,6 +135,7 @@ def _level(
     total = np.stack([np.bincount(of_node, grid[:, i], k) for i in (0, 1)], 1)
     centre = total / np.maximum(sizes, 1)[:, None]
     level: JsonObject = {
+        "numbers": numbers.tolist(),
         "names": [names.get(int(b), f"block {b}") for b in numbers],
         "sizes": sizes.tolist(),
         "style": styles_of_blocks(of_node, grid).tolist() if len(of_node) else [],

@@ -114,7 +114,7 @@ def answer_noise(answers: SketchAnswers) -> list[AnswerNoise]:
         question = f"{often}{whom}one friendship counts for at most {cap} people)"
         error = noise(capped_sensitivity(cap), share) / CAPPED_UNIT
         rows.append(AnswerNoise(name, question, 1, share, error, _shown(value / CAPPED_UNIT)))
-    return rows
+    return [row._replace(share=cost) for row, cost in zip(rows, shares.parts(), strict=True)]
 
 
 def reliance(

@@ -83,7 +83,7 @@ def compose(
         [
             _guarantee(answers),
             _rely(answers, figures, drawn),
-            _figures(figures, drawn),
+            _figures(answers, figures, drawn),
             _asked(answers),
             _pictures(answers, drawn),
             Section("What is not guaranteed", notes=list(_NOT_GUARANTEED)),
@@ -119,6 +119,12 @@ def _verdict(answers: SketchAnswers) -> Verdict:
         f"e^ε = {factor(epsilon)} times as likely (ε = {answers.epsilon}). So somebody who knows "
         "all other friendships can change the odds of this one by at most this factor."
     )
+    if answers.person_epsilon is not None:
+        text += (
+            f" At most {answers.max_contacts:,} friendships per person were counted. Those of one "
+            f"person together have ε = {answers.person_epsilon:g}: a factor of "
+            f"{factor(answers.person_epsilon)}."
+        )
     if epsilon > _WEAK:
         weak = ["This factor is large: it protects little."]
         return Verdict(text, "warn", "weak protection", weak)
@@ -134,6 +140,9 @@ def _facts(answers: SketchAnswers, figures: Mapping[str, Interval], graphs: int)
         Fact("largest factor", factor(float(answers.exact_epsilon)), "for one friendship"),
         count("blocks", answers.n_blocks),
     ]
+    if answers.person_epsilon is not None:
+        most = f"for the {answers.max_contacts:,} friendships that are counted at most"
+        facts.append(Fact("ε per person", f"{answers.person_epsilon:g}", most))
     if graphs:
         facts.append(count("networks drawn", graphs))
     return facts
@@ -141,7 +150,8 @@ def _facts(answers: SketchAnswers, figures: Mapping[str, Interval], graphs: int)
 
 def _guarantee(answers: SketchAnswers) -> Section:
     rows: list[list[Cell]] = []
-    for friends in _FRIENDS:
+    contacts = answers.max_contacts
+    for friends in _FRIENDS if contacts is None else dict.fromkeys((1, contacts)):
         exponent = friends * float(answers.exact_epsilon)
         who = "one friendship" if friends == 1 else f"a person’s {friends} friendships together"
         rows.append([who, factor(exponent), _believed(exponent)])
@@ -156,6 +166,15 @@ def _guarantee(answers: SketchAnswers) -> Section:
         "A person with d friends takes part in d friendships, so the factor is e^(dε). For many "
         "friends it is no useful limit: the guarantee is about friendships, not about people."
     )
+    if contacts is not None:
+        caption = (
+            f"At most {contacts:,} friendships of a person were counted, chosen by a public rule "
+            "that does not look at the network. The second factor compares with the same "
+            "publication in which these were not counted; for somebody with no more friendships "
+            "it compares with a network without any of them. It is no bound for everything that "
+            "follows from a person's presence: without a person who has more friends, "
+            "friendships of others would be counted instead."
+        )
     together = (
         "The factor is no bound for somebody who expects friendships to come together. Example: a "
         "team of 20 either works together, 190 friendships at once, or not at all. At ε = 1, two "
@@ -206,7 +225,9 @@ _ANSWERED = {  # measures of drawn graphs, and the figures of a sketch that they
 }
 
 
-def _figures(figures: Mapping[str, Interval], drawn: Sequence[_Drawn]) -> Section:
+def _figures(
+    answers: SketchAnswers, figures: Mapping[str, Interval], drawn: Sequence[_Drawn]
+) -> Section:
     """Show what the sketch says about the original, next to the drawn networks."""
     with_edges = [int((each.graph.degrees > 0).sum()) for each in drawn]
     rows = [
@@ -228,6 +249,11 @@ def _figures(figures: Mapping[str, Interval], drawn: Sequence[_Drawn]) -> Sectio
         "asked.",
         label="Intervals",
     )
+    if answers.max_contacts is not None:
+        section.notes.append(
+            f"The original here is the network with at most {answers.max_contacts:,} friendships "
+            "per person. How many were left out is not asked."
+        )
     section.tabulate(["figure", "estimate", "95 % interval", "drawn networks"], rows)
     return section
 

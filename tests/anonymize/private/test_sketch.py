@@ -323,7 +323,10 @@ def content(tmp_path_factory) -> bytes:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 3}, "upgrade coterie"),
+        ({"format": 4}, "upgrade coterie"),
+        ({"format": 3}, "contacts"),
+        ({"format": 3, "max_contacts": 7}, "contacts"),
+        ({"format": 3, "max_contacts": 0}, "contacts"),
         ({"rules": 99}, "upgrade coterie"),
         ({"format": "1"}, "is not a sketch"),
         ({"nodes": 9}, "number of nodes"),

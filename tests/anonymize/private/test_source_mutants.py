@@ -24,6 +24,7 @@ from tests.anonymize.private.test_ladder import LADDERS, sampler_fit
 from tests.support.privacy_checks import SmallGraph, clique, star, two_hubs
 
 from coterie.anonymize.private import answers, ladder, noise, stream_partition
+from coterie.anonymize.private.budget import shares_for
 from coterie.data import Graph
 
 EPSILON = Fraction(3, 2)
@@ -51,6 +52,7 @@ class Transcript:
 
     known: list[Question] | None = None
     asked: list[Question] = field(default_factory=list)
+    contacts: int | None = None  # bound on the contacts per person
 
     def _ask(
         self, epsilon: Fraction, exact: np.ndarray, largest: int, public: list[Any], answer: Any
@@ -60,7 +62,7 @@ class Transcript:
             if len(self.asked) == len(self.known):
                 raise LeakError("the number of questions")
             there = self.known[len(self.asked)]
-            compare(here, there, len(self.asked) + 1)
+            compare(here, there, len(self.asked) + 1, flips_of(self.contacts, len(self.asked)))
             here.answer = there.answer
         self.asked.append(here)
         return here.answer
@@ -81,18 +83,26 @@ class Transcript:
         return self._ask(epsilon, np.array([made.value, made.width]), -1, [made.step], made.value)
 
 
-def recorded(module: ModuleType, graph: Graph, known: list[Question] | None) -> Transcript:
+def flips_of(contacts: int | None, place: int) -> int:
+    """Return how many edges of the reduced network one edge counts for, from the proof."""
+    return 1 if contacts is None or place < 4 else 3
+
+
+def recorded(
+    module: ModuleType, graph: Graph, known: list[Question] | None, contacts: int | None = None
+) -> Transcript:
     """Return what `ask` of this module asks about a graph."""
-    transcript = Transcript(known)
+    transcript = Transcript(known, contacts=contacts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "add_noise", transcript.add_noise)
         patch.setattr(module, "stream_labels", transcript.stream)
         patch.setattr(module.ladder, "draw", transcript.draw)
-        module.ask(graph, np.arange(graph.n_nodes), EPSILON)
+        shares = shares_for("balanced", contacts)
+        module.ask(graph, np.arange(graph.n_nodes), EPSILON, shares=shares, max_contacts=contacts)
     return transcript
 
 
-def compare(here: Question, there: Question, number: int) -> None:
+def compare(here: Question, there: Question, number: int, flips: int) -> None:
     """Raise LeakError if one question differs in more than the exact counts, or by too much."""
     if here.exact.shape != there.exact.shape or (here.epsilon, here.largest, here.public) != (
         there.epsilon,
@@ -101,21 +111,23 @@ def compare(here: Question, there: Question, number: int) -> None:
     ):
         raise LeakError(f"a parameter of question {number}")
     change = np.abs(here.exact - there.exact)
-    if here.largest >= 0 and change.sum() > here.largest:
+    if here.largest >= 0 and change.sum() > flips * here.largest:
         raise LeakError(f"question {number} changes by more than its noise allows")
-    if here.largest < 0 and not (
-        change[0] <= min(here.exact[1], there.exact[1]) and change[1] <= here.public[0]
-    ):
-        raise LeakError(f"ladder {number} changes by more than its rungs allow")
+    if here.largest < 0:
+        step, width = here.public[0], min(here.exact[1], there.exact[1])
+        most = flips * width + sum(range(flips)) * step  # each edge may widen the next rung
+        if change[0] > most or change[1] > flips * step:
+            raise LeakError(f"ladder {number} changes by more than its rungs allow")
 
 
-def check(module: ModuleType, small: SmallGraph) -> None:
+def check(module: ModuleType, small: SmallGraph, contacts: int | None = None) -> None:
     """Raise LeakError if the costs are not epsilon, or a neighbour changes what it must not."""
-    first = recorded(module, small.graph(), None).asked
-    if sum(question.epsilon for question in first) != EPSILON:
+    first = recorded(module, small.graph(), None, contacts).asked
+    costs = (flips_of(contacts, i) * question.epsilon for i, question in enumerate(first))
+    if sum(costs) != EPSILON:
         raise LeakError("the costs do not add up to epsilon")
     for other in small.flipped():
-        second = recorded(module, other.graph(), first).asked
+        second = recorded(module, other.graph(), first, contacts).asked
         if len(first) != len(second):
             raise LeakError("the number of questions")
 
@@ -124,13 +136,15 @@ def check_all(module: ModuleType) -> None:
     """Check all graphs."""
     for graph in GRAPHS:
         check(module, graph)
+    check(module, GRAPHS[1], 2)
 
 
+@pytest.mark.parametrize("contacts", [None, 1, 2])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_neighbours_differ_in_exact_counts_only_and_by_what_the_noise_allows(
-    graph: SmallGraph,
+    graph: SmallGraph, contacts: int | None
 ) -> None:
-    check(answers, graph)
+    check(answers, graph, contacts)
 
 
 @contextmanager
@@ -169,7 +183,7 @@ LEAKS = {
         "max(int(graph.degrees.max()), 1)",
     ),
     "number of blocks from the true edges": (
-        "public_rules.n_blocks(n, epsilon, edge_count)",
+        "public_rules.n_blocks(n, epsilon / shares.stability, edge_count)",
         "public_rules.n_blocks(n, epsilon, 9 * graph.n_edges)",
     ),
     "order of the stream from the true degrees": (
@@ -191,6 +205,10 @@ LEAKS = {
     "sums without a cap": (
         "exact_counts.capped_clustering(graph, highest, cap)",
         "exact_counts.capped_clustering(graph, highest, 1000)",
+    ),
+    "a bound on the contacts read from the data": (
+        "first_contacts(graph, max_contacts)",
+        "first_contacts(graph, max_contacts + 2 * (graph.n_edges % 2))",
     ),
     "a floor read from the data": (
         "public_rules.common_neighbour_floor(expected, distribution)",

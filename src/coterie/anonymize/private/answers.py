@@ -16,6 +16,7 @@ from coterie.anonymize.private.budget import (
     SHARES,
     Shares,
 )
+from coterie.anonymize.private.contact_bound import STABILITY, first_contacts
 from coterie.anonymize.private.degree_estimates import DegreeDistribution
 from coterie.anonymize.private.noise import add_noise
 from coterie.anonymize.private.stream_partition import stream_labels
@@ -46,7 +47,8 @@ class SketchAnswers:
     triangles: int
     clustering_sums: tuple[int, ...]  # per damping degree, in units of `clustering_unit`
     capped_sums: tuple[int, ...] = ()  # per highest degree, in fifths; none before the rules 3
-    shares: Shares = SHARES  # the part of epsilon that each answer cost
+    shares: Shares = SHARES  # the part of epsilon that the mechanism of each answer got
+    max_contacts: int | None = None  # of the reduced network that the answers are about
     rules: int = public_rules.RULES
 
     @property
@@ -58,6 +60,16 @@ class SketchAnswers:
     def n_blocks(self) -> int:
         """Number of blocks K."""
         return len(self.block_edges)
+
+    @property
+    def highest_degree(self) -> int:
+        """The largest degree that a node of the network may have, from public facts."""
+        return min(self.n_nodes - 1, self.max_contacts or self.n_nodes)
+
+    @property
+    def person_epsilon(self) -> float | None:
+        """Epsilon of all edges of a person that are counted, together; None without a bound."""
+        return self.max_contacts and float(self.max_contacts * self.exact_epsilon)
 
     @property
     def exact_epsilon(self) -> Fraction:
@@ -108,14 +120,19 @@ def ask(
     epsilon: Fraction,
     callback: Callback = silent,
     shares: Shares = SHARES,
+    max_contacts: int | None = None,
 ) -> SketchAnswers:
     """Ask the nine questions, in order, at a total cost of `epsilon`.
 
     Each answer is drawn by a mechanism whose parameters come from earlier answers and public
     facts, so the costs add up (adaptive sequential composition). `graph` must be undirected and
-    have the nodes of the declared list, in its order.
+    have the nodes of the declared list, in its order. With `max_contacts`, the questions are about
+    the reduced graph of `first_contacts`; the shares must be divided accordingly.
     """
     n = graph.n_nodes
+    if max_contacts is not None:
+        graph = first_contacts(graph, max_contacts)
+        assert shares.stability == STABILITY, "one edge changes several edges of the reduced graph"
 
     def progress(done: int, what: str) -> None:
         callback(Progress(what, done, _ANSWERS))
@@ -139,7 +156,7 @@ def ask(
     expected = public_rules.expected_degrees(noisy_degrees, distribution, epsilon, shares)
 
     progress(4, "placing nodes in blocks")
-    n_blocks = public_rules.n_blocks(n, epsilon, edge_count)
+    n_blocks = public_rules.n_blocks(n, epsilon / shares.stability, edge_count)
     order = public_rules.stream_order(noisy_degrees)
     labels = stream_labels(graph, order, expected, n_blocks, epsilon * shares.labels)
     block_edges = add_noise(
@@ -190,6 +207,7 @@ def ask(
         clustering_sums=clustering_sums,
         capped_sums=capped_sums,
         shares=shares,
+        max_contacts=max_contacts,
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from coterie.anonymize.ledger import exact_text
+from coterie.anonymize.private.contact_bound import STABILITY
 from coterie.base.errors import InputError
 
 MAX_EPSILON = 10  # above it, a sketch protects so little that `allow_large_epsilon` is required
@@ -20,10 +21,11 @@ _DECIMAL = re.compile(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}", re.ASCII)
 
 @dataclass(frozen=True)
 class Shares:
-    """The part of epsilon that each answer costs; the parts add up to exactly one.
+    """The part of epsilon that the mechanism of each answer gets; the costs add up to exactly one.
 
-    They are constants, so that nothing about them depends on the graph. Their denominators divide
-    1000 (the sampler's integers are bounded by it).
+    They are constants, so that nothing about them depends on the graph. The denominators of the
+    costs divide 1000 (the sampler's integers are bounded by it). If the network is reduced before
+    the questions, an answer from the fifth on costs `stability` times what its mechanism gets.
     """
 
     edge_count: Fraction
@@ -36,6 +38,7 @@ class Shares:
     triangles: Fraction
     clustering_sums: tuple[Fraction, ...]  # one per damping degree
     capped_sums: tuple[Fraction, ...] = ()  # one per entry of `HIGHEST_DEGREES`
+    stability: int = 1
 
     DENOMINATOR: ClassVar[int] = 1000
 
@@ -47,9 +50,28 @@ class Shares:
             raise ValueError(f"the shares must be multiples of 1 / {self.DENOMINATOR}")
 
     def parts(self) -> tuple[Fraction, ...]:
-        """Return the share of each answer, in the order in which they are asked."""
-        *single, damped, capped = (getattr(self, each.name) for each in fields(self))
-        return (*single, *damped, *capped)
+        """Return what each answer costs, in the order in which they are asked."""
+        counts = (self.edge_count, self.degrees, self.degree_counts, self.largest_degrees)
+        single = (self.labels, self.block_edges, self.bin_edges, self.triangles)
+        others = (*single, *self.clustering_sums, *self.capped_sums)
+        return (*counts, *(self.stability * part for part in others))
+
+    def divided(self, stability: int) -> Shares:
+        """Return shares of the same cost for a network that was reduced before the questions.
+
+        One edge of the original changes `stability` edges of it, but no more of the first four
+        answers than an edge does.
+        """
+        return replace(
+            self,
+            labels=self.labels / stability,
+            block_edges=self.block_edges / stability,
+            bin_edges=self.bin_edges / stability,
+            triangles=self.triangles / stability,
+            clustering_sums=tuple(part / stability for part in self.clustering_sums),
+            capped_sums=tuple(part / stability for part in self.capped_sums),
+            stability=stability,
+        )
 
     @classmethod
     def of_thousandths(cls, *parts: int, damped: int = 1) -> Shares:
@@ -80,13 +102,14 @@ SHARES = PURPOSES["balanced"]
 SHARES_BEFORE = Shares.of_thousandths(20, 100, 180, 50, 400, 30, 50, 50, 80, 40, damped=2)
 
 
-def shares_for(purpose: str) -> Shares:
+def shares_for(purpose: str, max_contacts: int | None = None) -> Shares:
     """Return the shares for a purpose; raise InputError if there is none of this name."""
     if purpose not in PURPOSES:
         raise InputError(
             f"there are no shares for {purpose!r}", remedy=f"use one of {', '.join(PURPOSES)}"
         )
-    return PURPOSES[purpose]
+    shares = PURPOSES[purpose]
+    return shares if max_contacts is None else shares.divided(STABILITY)
 
 
 def parse_epsilon(

@@ -22,7 +22,7 @@ from numpy.random import Generator
 
 _TINY = 1e-300
 # How far neighbouring counts differ: as counts of random events do, and by a share of the count.
-# Chosen on ten networks; see "The draw" in docs/explanation/differential-privacy.md.
+# Chosen on ten networks.
 _SCATTER = 0.5  # of the variance of a Poisson number
 _ROUGHNESS = 0.15
 _STEEPNESS = 1.0  # additional difference of the counts of d and d + 1, times 1 / d

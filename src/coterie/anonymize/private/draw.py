@@ -56,7 +56,6 @@ _DISASSORTATIVE = -0.5
 # Share of the edges between degree classes whose ends are anywhere. The others are at the same
 # place of two rings, so that hubs and their neighbours form communities.
 _ANYWHERE = 0.2
-# How the constants were chosen: "The draw" in docs/explanation/differential-privacy.md
 _PROPOSALS = (35, 15)  # swaps per edge, in each round of rewiring and reconnecting …
 # Weight of the triangles, relative to the clustering by degree, in each round. If it is large from
 # the beginning, hubs get all triangles, and other nodes never reach their clustering.
@@ -180,7 +179,7 @@ def _frame(answers: SketchAnswers, rng: Generator) -> _Frame:
     n, rate = answers.n_nodes, answers.degree_noise_rate
     m = min(answers.edge_count, n * (n - 1) // 2)
     distribution = degree_estimate(answers)
-    sequence = np.minimum(distribution.sequence(rng.random()), n - 1)
+    sequence = np.minimum(distribution.sequence(rng.random()), answers.highest_degree)
     samples = sample_posterior(answers.noisy_degrees, distribution, rate, rng)
     block_ends = ends_between(answers.block_edges, m)
     degrees = deal_degrees(sequence, samples, answers.labels, block_ends.sum(1), rng)

@@ -85,5 +85,5 @@ def plan(nodes: int, edges: int, epsilon: Fraction, shares: Shares) -> SketchPla
     noise = geometric_error(float(1 / (epsilon * shares.labels)))
     label = "neighbours of a node in one block, when its block is chosen"
     found.append(PlannedFigure("block_choice", label, noise, 3 * noise))
-    blocks = public_rules.n_blocks(nodes, epsilon, edges)
+    blocks = public_rules.n_blocks(nodes, epsilon / shares.stability, edges)
     return SketchPlan(nodes, edges, epsilon, blocks, tuple(found))

@@ -217,7 +217,7 @@ def intervals(answers: SketchAnswers) -> dict[str, Interval]:
         "mean_degree": Interval(2 * edges.value / n, 2 * edges.low / n, 2 * edges.high / n),
         "nodes_with_edges": counted(int(answers.degree_counts[0]), 2, shares.degree_counts, n),
         "largest_degree": counted(
-            int(answers.largest_degrees[0]), 2, shares.largest_degrees, n - 1
+            int(answers.largest_degrees[0]), 2, shares.largest_degrees, answers.highest_degree
         ),
         "triangles": _around(
             answers.triangles, ladder_half_width(_triangle_laws(answers)), pairs * n / 3

@@ -13,6 +13,7 @@ from coterie.anonymize.ledger import Ledger, check_dataset_name, exact_text, fin
 from coterie.anonymize.private import public_rules
 from coterie.anonymize.private.answers import SketchAnswers, ask
 from coterie.anonymize.private.budget import Shares, parse_decimal, parse_epsilon, shares_for
+from coterie.anonymize.private.contact_bound import check_max_contacts
 from coterie.anonymize.private.node_list import NodeList, declared_ids, on_node_list
 from coterie.anonymize.private.sketch_file import largest_size, read_answers, to_bytes
 from coterie.base.errors import CoterieError, InputError
@@ -58,6 +59,11 @@ class PrivateSketch(Estimator):
         epsilon, so the two together have none.
     purpose : {"balanced", "degrees", "communities", "clustering"}, default="balanced"
         Which questions get most of epsilon. The guarantee is the same for all.
+    max_contacts : int, optional
+        Maximum number of edges per node that are counted. Others are left out by a public rule,
+        before any question. Epsilon remains that of one edge; the counted edges of one node
+        together have `max_contacts` times as much. Answers about blocks, triangles and clustering
+        get three times the noise, since one edge can displace two others.
     allow_large_epsilon : bool, default=False
         Whether to allow epsilon above 10.
     ledger : path-like, optional
@@ -98,6 +104,7 @@ class PrivateSketch(Estimator):
         cap: str | int | None = None,
         after_release: bool = False,
         purpose: str = "balanced",
+        max_contacts: int | None = None,
         allow_large_epsilon: bool = False,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -106,6 +113,7 @@ class PrivateSketch(Estimator):
         self.cap = cap
         self.after_release = after_release
         self.purpose = purpose
+        self.max_contacts = max_contacts
         self.allow_large_epsilon = allow_large_epsilon
         self.ledger = ledger
 
@@ -149,9 +157,10 @@ class PrivateSketch(Estimator):
         """
         epsilon = parse_epsilon(self.epsilon, allow_large_epsilon=self.allow_large_epsilon)
         cap = None if self.cap is None else parse_decimal(self.cap, "cap")
-        shares = shares_for(self.purpose)
+        contacts, shares = self.max_contacts, shares_for(self.purpose, self.max_contacts)
         dataset = _required_name(self.dataset)
         ids = declared_ids(nodes)
+        check_max_contacts(contacts, len(ids), epsilon)
         graph = as_graph(graph)
         private = on_node_list(graph, ids)
         _compile()
@@ -168,11 +177,11 @@ class PrivateSketch(Estimator):
                 cap=cap,
                 fingerprint=fingerprint_of(graph),
                 after_release=self.after_release,
-                details=_details(len(ids), epsilon, shares),
+                details=_details(len(ids), epsilon, shares, contacts),
             )
             # The file is closed inside, so that a failure to write it is recorded too.
             try:
-                self.answers_ = ask(private, ids, epsilon, callback, shares)
+                self.answers_ = ask(private, ids, epsilon, callback, shares, contacts)
                 if file is not None:
                     file.write(to_bytes(self.answers_))
                 stack.close()
@@ -199,7 +208,12 @@ class PrivateSketch(Estimator):
 
     @staticmethod
     def plan(
-        *, nodes: int, edges: int, epsilon: str | int = "1", purpose: str = "balanced"
+        *,
+        nodes: int,
+        edges: int,
+        epsilon: str | int = "1",
+        purpose: str = "balanced",
+        max_contacts: int | None = None,
     ) -> SketchPlan:
         """Return the errors to expect of a sketch, before anything is spent.
 
@@ -213,6 +227,8 @@ class PrivateSketch(Estimator):
             Privacy loss.
         purpose : {"balanced", "degrees", "communities", "clustering"}, default="balanced"
             Which questions get most of epsilon.
+        max_contacts : int, optional
+            Maximum number of edges per node that are counted.
 
         Returns
         -------
@@ -234,7 +250,8 @@ class PrivateSketch(Estimator):
                 remedy="give at least 2 `nodes`, and at most one edge per pair (`edges`)",
             )
         exact = parse_epsilon(epsilon, allow_large_epsilon=True)
-        return plan(nodes, edges, exact, shares_for(purpose))
+        check_max_contacts(max_contacts, nodes, exact)
+        return plan(nodes, edges, exact, shares_for(purpose, max_contacts))
 
     def interval(self, figure: str) -> Interval:
         """Return a figure of the original as the sketch knows it: its value and 95 % interval.
@@ -319,7 +336,7 @@ def load_sketch(path: str | os.PathLike[str]) -> PrivateSketch:
     coterie.base.errors.InputError: missing.sketch: cannot be read: No such file or directory
     """
     answers = read_answers(path)
-    sketch = PrivateSketch(epsilon=answers.epsilon)
+    sketch = PrivateSketch(epsilon=answers.epsilon, max_contacts=answers.max_contacts)
     sketch.answers_ = answers
     return sketch
 
@@ -333,13 +350,19 @@ def _required_name(dataset: str) -> str:
     return check_dataset_name(dataset)
 
 
-def _details(n_nodes: int, epsilon: Fraction, shares: Shares) -> dict[str, object]:
+def _details(
+    n_nodes: int, epsilon: Fraction, shares: Shares, max_contacts: int | None
+) -> dict[str, object]:
     """Return what the ledger notes about a sketch."""
-    return {
+    details: dict[str, object] = {
         "rules": public_rules.RULES,
         "nodes": n_nodes,
         "epsilon_by_answer": [exact_text(epsilon * share) for share in shares.parts()],
     }
+    if max_contacts is not None:
+        details["max_contacts"] = int(max_contacts)
+        details["epsilon_per_person"] = exact_text(max_contacts * epsilon)
+    return details
 
 
 def _compile() -> None:

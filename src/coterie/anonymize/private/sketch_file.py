@@ -23,12 +23,13 @@ from coterie.anonymize.private.budget import (
     Shares,
     parse_epsilon,
 )
+from coterie.anonymize.private.contact_bound import STABILITY
 from coterie.anonymize.private.noise import ANSWER_LIMIT
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
 from coterie.data import array_file
 
-FORMAT = 2  # 2: capped sums, from the rules 3 on
+FORMAT = 3  # 2: capped sums, from the rules 3 on; 3: with a bound on the contacts
 _KIND = array_file.FileKind(
     key="coterie sketch",
     what="a sketch of coterie",
@@ -52,7 +53,7 @@ def to_bytes(answers: SketchAnswers) -> bytes:
     tensors = {name: np.asarray(getattr(answers, name), dtype) for name, dtype in _ARRAYS.items()}
     tensors |= _packed_ids(answers.node_ids)
     header: JsonObject = {
-        "format": FORMAT if answers.rules >= 3 else 1,
+        "format": 1 if answers.rules < 3 else 2 if answers.max_contacts is None else FORMAT,
         "rules": answers.rules,
         "nodes": answers.n_nodes,
         "epsilon": answers.epsilon,
@@ -65,6 +66,8 @@ def to_bytes(answers: SketchAnswers) -> bytes:
     }
     if answers.rules >= 3:
         header["capped_sums"] = list(answers.capped_sums)
+    if answers.max_contacts is not None:
+        header["max_contacts"] = answers.max_contacts
     return array_file.to_bytes(_KIND, header, tensors)
 
 
@@ -109,7 +112,10 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
     known = PURPOSES.values() if header["rules"] >= 3 else [SHARES_BEFORE]
     fitting = [each for each in known if header.get("shares") == _share_texts(each)]
     _require(len(fitting) == 1, "the shares")
-    shares = fitting[0]
+    contacts: int | None = header.get("max_contacts") if header["format"] >= FORMAT else None
+    if header["format"] >= FORMAT:
+        _require(_is_count(contacts, n - 2) and contacts != 0, "the maximum number of contacts")
+    shares = fitting[0] if contacts is None else fitting[0].divided(STABILITY)
     damping = DAMPING_DEGREES if header["rules"] >= 3 else DAMPING_BEFORE
     _require(header.get("damping_degrees") == list(damping), "the damping degrees")
     sums: list[int] = header.get("clustering_sums", [])
@@ -135,7 +141,7 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
     _require(len(tensors["degree_counts"]) == cap, "the number of degree counts")
     largest = public_rules.n_largest_degrees(n, epsilon, shares)
     _require(len(tensors["largest_degrees"]) == largest, "the number of largest degrees")
-    n_blocks = public_rules.n_blocks(n, epsilon, header["edge_count"])
+    n_blocks = public_rules.n_blocks(n, epsilon / shares.stability, header["edge_count"])
     _require(bool((labels >= 0).all() and (labels < n_blocks).all()), "a block")
     thresholds = public_rules.bin_thresholds(degrees)
     _require(np.array_equal(tensors["bin_thresholds"], thresholds), "the degree bins")
@@ -150,6 +156,7 @@ def _checked(header: JsonObject, tensors: dict[str, np.ndarray]) -> SketchAnswer
         clustering_sums=tuple(sums),
         capped_sums=tuple(capped),
         shares=shares,
+        max_contacts=contacts,
         rules=header["rules"],
         **{name: tensors[name] for name in _ARRAYS},
     )

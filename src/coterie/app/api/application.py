@@ -11,21 +11,24 @@ from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route as WebRoute
-from starlette.types import Scope
 
 from coterie.app.api.documentation import documentation_page, openapi_document
 from coterie.app.api.endpoint import MAX_BYTES, AnswerCache, Endpoint
 from coterie.app.api.metrics import Metrics
 from coterie.app.api.model_file import ModelFile, ReloadThread
+from coterie.app.api.rating_log import RatingLog
 from coterie.app.api.routes import ROUTES, Route
-from coterie.app.guard import AllowedHosts, Guard
+from coterie.app.guard import AllowedHosts, Finished, Guard
 from coterie.app.page import static_text, stylesheet
 from coterie.app.problem import ProblemError, problem_handlers
 from coterie.base.json_values import JsonObject
 from coterie.engine import LocalEngine
+from coterie.recommend.rules import Rules
 
 MAX_BODY = 1 << 20
 
@@ -35,9 +38,13 @@ def make_api(
     *,
     hosts: AllowedHosts,
     tokens: Callable[[], Sequence[str]] | None = None,
+    origins: Sequence[str] = (),
     threads: int | None = None,
+    workers: int = 1,
     answer_memory: int = MAX_BYTES,
     reload_seconds: float = 0.5,
+    log: RatingLog | None = None,
+    rules: Rules | None = None,
     logged: Callable[[JsonObject], None] | None = None,
 ) -> Guard:
     """Load a model and return the application that answers for it.
@@ -51,12 +58,20 @@ def make_api(
     tokens : callable, optional
         Returns the tokens, one of which every client must send; /health, /livez and /readyz need
         none.
+    origins : sequence of str
+        Other web sites whose pages may ask.
     threads : int, optional
         Number of requests that are computed at the same time. The default is the number of cores.
+    workers : int, default=1
+        Number of processes that will answer, each with the application after `be_worker`.
     answer_memory : int
         Bytes for answers that are remembered; 0 computes every answer.
     reload_seconds : float, default=0.5
-        How often to look for a replaced model file.
+        How often to look for a replaced model file and for new ratings.
+    log : RatingLog, optional
+        The file for the ratings that clients send.
+    rules : Rules, optional
+        Rules for the lists of requests that have none of their own.
     logged : callable, optional
         Called with an entry of the access log after each request.
 
@@ -67,8 +82,8 @@ def make_api(
     """
     # Each request is computed on one thread; several requests run at the same time.
     engine = LocalEngine(1)
-    model_file = ModelFile(path, engine)
-    metrics = Metrics([route.path for route in ROUTES])
+    model_file = ModelFile(path, engine, log)
+    metrics = Metrics([route.path for route in ROUTES], workers)
     cache = AnswerCache(answer_memory)
     pool = ThreadPoolExecutor(threads or LocalEngine().threads, "request")
 
@@ -85,7 +100,7 @@ def make_api(
 
     def answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
         if route.request is not None:
-            return Endpoint(route, model_file, engine, pool, metrics, cache).answer
+            return Endpoint(route, model_file, engine, pool, metrics, cache, rules).answer
 
         async def read(request: Request) -> Response:
             found = route.answer(model_file, metrics)
@@ -109,13 +124,12 @@ def make_api(
     async def script(request: Request) -> Response:
         return Response(static_text("explorer.js"), media_type="text/javascript")
 
-    def finished(scope: Scope, request_id: str, status: int, seconds: float) -> None:
-        metrics.record(scope["path"], status, seconds)
+    def finished(done: Finished) -> None:
+        metrics.record(done.path, done.status, done.seconds)
+        metrics.add("in_flight", -1)
         if logged is not None:
-            client = (scope.get("client") or ("",))[0]
-            entry = {"request_id": request_id, "client": client, "method": scope["method"]}
-            entry |= {"path": scope["path"], "status": status, "seconds": round(seconds, 6)}
-            logged(entry | {"model": model_file.current.version})
+            entry = done._asdict() | {"model": model_file.current.version}
+            logged(entry | {"seconds": round(done.seconds, 6)})
 
     routes = [
         *(WebRoute(route.path, answering(route), methods=[route.method]) for route in ROUTES),
@@ -125,19 +139,29 @@ def make_api(
         WebRoute("/explorer.js", script),
     ]
     handlers = problem_handlers(_show, "an error of the server; its log says more")
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    app.state.model_file = model_file
+    other_sites = Middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST"],
+        allow_headers=["authorization", "content-type", "x-request-id"],
+        expose_headers=["x-request-id", "x-model"],
+    )
+    middleware = [other_sites] if origins else []
+    app = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers=handlers, middleware=middleware
+    )
+    app.state.model_file, app.state.metrics = model_file, metrics
     open_paths = tuple(route.path for route in ROUTES if route.is_open)
-    guard = Guard(
+    return Guard(
         app,
         hosts=hosts,
         max_body=MAX_BODY,
         tokens=tokens,
+        origins=origins,
+        began=lambda: metrics.add("in_flight"),
         finished=finished,
         open_paths=open_paths,
     )
-    metrics.in_flight = lambda: guard.in_flight
-    return guard
 
 
 def _show(request: Request, problem: ProblemError) -> Response:

@@ -21,6 +21,7 @@ from coterie.app.api.routes import Answering, Route, UnknownIdError
 from coterie.app.problem import ProblemError
 from coterie.base.errors import InputError
 from coterie.engine import LocalEngine
+from coterie.recommend.rules import Rules
 
 MAX_BYTES = 32 << 20  # of remembered answers
 _LONGEST_REMEMBERED = 4096  # bytes of a request; long ones are rarely sent twice
@@ -55,10 +56,12 @@ class AnswerCache:
     def put(self, model: int, request: bytes, answer: bytes) -> None:
         """Remember an answer; answers of an older model than the last are not kept."""
         with self._lock:
+            if model < self._model:
+                return
             if model > self._model:
                 self._model, self._size = model, 0
                 self._answers.clear()
-            if model < self._model or request in self._answers:
+            if request in self._answers:
                 return
             self._answers[request] = answer
             self._size += len(request) + len(answer)
@@ -77,6 +80,7 @@ class Endpoint:
     pool: ThreadPoolExecutor
     metrics: Metrics
     cache: AnswerCache
+    rules: Rules | None = None
 
     async def answer(self, request: Request) -> Response:
         """Answer a request: from the cache, at once if it is quick, or on a thread."""
@@ -87,9 +91,9 @@ class Endpoint:
             raise ProblemError(415, "send the JSON document without Content-Encoding")
         body = await request.body()
         model = self.model_file.current
-        content = self.cache.get(model.number, self._key(body))
+        content = self.cache.get(model.number, self._key(body)) if self.route.repeatable else None
         if content is not None:
-            self.metrics.cache_hits += 1
+            self.metrics.add("cache_hits_total")
         else:
             loop = asyncio.get_running_loop()
             if len(body) > _LONGEST_REMEMBERED:  # reading it takes a while, too
@@ -110,13 +114,14 @@ class Endpoint:
 
     def _compute(self, model: LoadedModel, asked: BaseModel, body: bytes) -> bytes:
         """Compute an answer, and remember it if the request is short."""
+        context = Answering(model, self.engine, self.model_file.log, self.metrics, self.rules)
         try:
-            answer = json.dumps(self.route.answer(Answering(model, self.engine), asked)).encode()
+            answer = json.dumps(self.route.answer(context, asked)).encode()
         except UnknownIdError as error:
             raise ProblemError(404, str(error)) from None
         except InputError as error:
             raise ProblemError(422, str(error)) from None
-        if len(body) <= _LONGEST_REMEMBERED:
+        if len(body) <= _LONGEST_REMEMBERED and self.route.repeatable:
             self.cache.put(model.number, self._key(body), answer)
         return answer
 

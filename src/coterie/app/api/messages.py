@@ -11,6 +11,7 @@ from coterie.models.rating_model import Source
 MAX_IDS = 10_000  # candidates, excluded items, and pairs per request
 MAX_RATINGS = 1_000  # of one unknown user
 MAX_RESULTS = 1_000
+_MOST_RULES = 20  # of one kind
 
 
 def _encodable(text: str) -> str:
@@ -22,13 +23,12 @@ def _encodable(text: str) -> str:
     return text
 
 
-Id = (
-    Annotated[int, Field(strict=True, ge=-(2**63), le=2**63 - 1)]
-    | Annotated[str, Field(strict=True, max_length=1_000), AfterValidator(_encodable)]
-)
+Text = Annotated[str, Field(strict=True, max_length=1_000), AfterValidator(_encodable)]
+Id = Annotated[int, Field(strict=True, ge=-(2**63), le=2**63 - 1)] | Text
 Ids = Annotated[list[Id], Field(max_length=MAX_IDS)]
 Value = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 Count = Annotated[int, Field(ge=1, le=MAX_RESULTS, strict=True)]
+Places = Annotated[int, Field(ge=0, le=MAX_RESULTS, strict=True)]
 Order = Literal["rating", "interaction", "both"]
 
 
@@ -81,6 +81,40 @@ class _ForSomebody(_Request):
         return self
 
 
+class Quota(_Request):
+    """How many items of a list satisfy a condition on the table of items, as genres=Comedy."""
+
+    where: Text
+    at_least: Places = 0
+    at_most: Places = MAX_RESULTS
+
+
+class Boost(_Request):
+    """What is added to the scores of items that satisfy a condition, in standard deviations."""
+
+    where: Text
+    add: Value
+
+
+class Rules(_Request):
+    """Rules for a list; conditions are about the table of items that the server was given."""
+
+    quota: Annotated[list[Quota], Field(max_length=_MOST_RULES)] = []
+    boost: Annotated[list[Boost], Field(max_length=_MOST_RULES)] = []
+    max_per: Annotated[dict[Text, Count], Field(max_length=_MOST_RULES)] = Field(
+        default={}, description="Maximum number of items with the same value of a column."
+    )
+    min_novelty: Annotated[Value, Field(ge=0)] = Field(
+        default=0.0, description="Leave out items that more than one in 2**min_novelty users have."
+    )
+    seen: Literal["exclude", "include", "only"] | None = Field(
+        default=None, description="Items that the user rated; by default as exclude_seen says."
+    )
+    diversity: Annotated[Value, Field(ge=0, le=1)] = Field(
+        default=0.0, description="Weight of the similarity to items further up."
+    )
+
+
 class RecommendRequest(_ForSomebody):
     """Whom to recommend to, how many items, and which."""
 
@@ -104,6 +138,9 @@ class RecommendRequest(_ForSomebody):
         "user interacts with them, or both. By default, as the library ranks.",
     )
     exclude_seen: bool = Field(default=True, description="Leave out items that the user rated.")
+    rules: Rules | Literal[False] | None = Field(
+        default=None, description="Rules for the list, instead of those of the server; false: none."
+    )
 
     @model_validator(mode="after")
     def _somebody(self) -> RecommendRequest:
@@ -123,6 +160,26 @@ class SimilarRequest(_Request):
 
     item: Id
     n: Count = 10
+
+
+class NewRating(_Request):
+    """A rating that somebody gave."""
+
+    user: Id
+    item: Id
+    rating: Value
+
+
+class NewRatingsRequest(_Request):
+    """Ratings to add to the model; a second one of the same user and item replaces the first."""
+
+    ratings: Annotated[list[NewRating], Field(min_length=1, max_length=MAX_RATINGS)]
+
+
+class NewRatingsResponse(BaseModel):
+    """How many ratings are on the disk now."""
+
+    accepted: int
 
 
 class Alive(BaseModel):
@@ -160,25 +217,29 @@ class RankedItem(BaseModel):
     rating: float
 
 
-class RecommendResponse(BaseModel):
-    """The best items, the best first."""
-
+class _List(BaseModel):
     items: list[RankedItem]
     unseen: bool = Field(
         description="The user has no ratings; the items are those that are rated highest in "
         "general."
     )
+    unmet: list[str] = Field(
+        default=[], description="Quotas of the rules for which the user has too few items left."
+    )
+
+
+class RecommendResponse(_List):
+    """The best items, the best first."""
+
     unknown_items: list[Id] = Field(
         description="Items of the request that the model does not know."
     )
 
 
-class ListOf(BaseModel):
+class ListOf(_List):
     """The best items of one user."""
 
     user: Id
-    items: list[RankedItem]
-    unseen: bool
 
 
 class BatchResponse(BaseModel):
@@ -231,10 +292,15 @@ class HealthResponse(BaseModel):
         "previous model answers."
     )
     model: str
-    model_hash: str = Field(description="SHA-256 of the model file; X-Model has its beginning.")
+    model_hash: str = Field(description="SHA-256 of the model file.")
+    model_version: str = Field(
+        description="As in the header X-Model of every answer: the beginning of the hash, and the "
+        "number of ratings that were added."
+    )
     users: int
     items: int
     ratings: int
+    ratings_applied: int = Field(description="Ratings of the log that were added to the model.")
     loaded: str = Field(description="When the model was loaded (UTC).")
     reloads: int
     problem: str | None = Field(default=None, description="Why the last reload failed.")

@@ -7,13 +7,14 @@ import hashlib
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coterie.app.api.rating_log import RatingLog, known_ids, with_new_ratings
 from coterie.base.errors import CoterieError
 from coterie.data import Ratings
 from coterie.engine import LocalEngine
@@ -31,6 +32,7 @@ class LoadedModel:
     loaded: datetime
     number: int = 1  # of the models that this server has loaded
     digest: str = ""  # SHA-256 of the file
+    applied: int = 0  # ratings of the log that were added
 
     @property
     def name(self) -> str:
@@ -39,8 +41,8 @@ class LoadedModel:
 
     @property
     def version(self) -> str:
-        """What every answer names: the beginning of the hash of the file."""
-        return self.digest[:16]
+        """What every answer names: the file by its hash, and how many ratings were added."""
+        return self.digest[:16] + (f"+{self.applied}" if self.applied else "")
 
 
 class ModelFile:
@@ -55,9 +57,13 @@ class ModelFile:
         The model file. It is read at once.
     engine : LocalEngine
         Where predictions run.
+    log : RatingLog, optional
+        New ratings, which are added to the model of the file.
     """
 
-    def __init__(self, path: str | os.PathLike[str], engine: LocalEngine) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], engine: LocalEngine, log: RatingLog | None = None
+    ) -> None:
         self.path = Path(path)
         self.engine = engine
         self.reloads = 0
@@ -65,9 +71,19 @@ class ModelFile:
         self.problem: str | None = None
         self._lock = threading.Lock()
         self._loads = 0
+        self.log = log
         self.closing = False  # the server is about to end
         self._seen = _signature(self.path)
-        self.current = self._load()
+        self.current = self._base = self._load()
+        self._log_seen: object = None
+        if log is not None:
+            log.compact()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Load a replaced file and add the ratings that have come."""
+        self.reload_if_replaced()
+        self.add_new_ratings()
 
     def reload_if_replaced(self) -> bool:
         """Load the file again if it was replaced; return whether a new model answers now."""
@@ -83,10 +99,32 @@ class ModelFile:
                     self.problem = str(error) or "out of memory"
                     self.failures += 1
                 return False
+            if _signature(self.path) != signature:  # replaced again: the next look loads it
+                return False
             self._seen = signature
-            self.current = loaded
+            self._base, self._log_seen = loaded, None
             self.reloads += 1
             self.problem = None
+        if not self.add_new_ratings():  # there are none
+            self.current = self._base
+        return True
+
+    def add_new_ratings(self) -> bool:
+        """Add the ratings of the log, if it has changed; return whether a new model answers."""
+        with self._lock:
+            signature = None if self.log is None else self.log.signature
+            if self.log is None or signature is None or signature == self._log_seen:
+                return False
+            rows = self.log.read()
+            base = self._base
+            try:
+                made = with_new_ratings(base.recommender, rows) if rows else base.recommender
+            except (CoterieError, MemoryError) as error:
+                self._log_seen, self.problem = signature, f"{self.log.path}: {error}"
+                return False
+            self._log_seen = signature
+            self._loads += 1
+            self.current = replace(base, recommender=made, number=self._loads, applied=len(rows))
             return True
 
     def _load(self) -> LoadedModel:
@@ -132,13 +170,6 @@ def newcomer_ratings(
     return Ratings.from_arrays([who] * len(same), same, ratings)
 
 
-def known_ids(lookup: Any, ids: Sequence[Any]) -> list[Any]:
-    """Return ids as the model has them, so that 7 and "7" are one; unknown ids as they are."""
-    numbers = lookup.numbers(ids)
-    own = lookup.ids[numbers.clip(0)].tolist() if len(lookup.ids) else list(ids)
-    return [same if n >= 0 else given for same, n, given in zip(own, numbers, ids, strict=True)]
-
-
 def _new_user_id(recommender: Recommender) -> Any:
     """Return an id that no user of the model has."""
     ids = recommender.users_.ids
@@ -151,7 +182,7 @@ def _new_user_id(recommender: Recommender) -> Any:
 
 
 class ReloadThread(threading.Thread):
-    """A thread that looks every second whether the model file was replaced."""
+    """A thread that looks every second whether the model file was replaced or ratings came."""
 
     def __init__(self, model_file: ModelFile, seconds: float = 1.0) -> None:
         super().__init__(name="model file", daemon=True)
@@ -162,7 +193,7 @@ class ReloadThread(threading.Thread):
     def run(self) -> None:
         """Look, wait, and repeat until `stop`."""
         while not self._stop_now.wait(self._seconds):
-            self._model_file.reload_if_replaced()
+            self._model_file.refresh()
 
     def stop(self) -> None:
         """End the thread; waits for a load in progress."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from coterie.app.api import messages
 from coterie.app.api.metrics import CONTENT_TYPE, Metrics
 from coterie.app.api.model_file import LoadedModel, ModelFile, newcomer_ratings
+from coterie.app.api.rating_log import NewRating, RatingLog
 from coterie.app.problem import ProblemError
 from coterie.base.errors import InputError
 from coterie.base.json_values import JsonObject
@@ -17,6 +18,7 @@ from coterie.base.version import __version__
 from coterie.engine import LocalEngine
 from coterie.recommend.explanation import Explanation, group_labels
 from coterie.recommend.recommender import Recommender
+from coterie.recommend.rules import Rules
 
 _FEW_PAIRS = 20
 
@@ -26,6 +28,9 @@ class Answering(NamedTuple):
 
     model: LoadedModel
     engine: LocalEngine
+    log: RatingLog | None
+    metrics: Metrics
+    rules: Rules | None = None
 
 
 class UnknownIdError(InputError):
@@ -45,6 +50,7 @@ class Route(NamedTuple):
     is_quick: Callable[[Any], bool] = lambda asked: False  # whether it takes about a millisecond
     media_type: str = "application/json"
     is_open: bool = False  # needs no token
+    repeatable: bool = True  # the same request has the same answer and changes nothing
 
     @property
     def method(self) -> str:
@@ -112,7 +118,7 @@ def predictions(context: Answering, request: messages.PredictRequest) -> JsonObj
     "/recommend",
     messages.RecommendRequest,
     messages.RecommendResponse | messages.BatchResponse,
-    is_quick=lambda asked: asked.ratings is None and asked.users is None,
+    is_quick=lambda asked: not (asked.ratings or asked.users or asked.rules),
 )
 def recommendations(context: Answering, request: messages.RecommendRequest) -> JsonObject:
     """Recommend items to a user, to several users, or to somebody with the given ratings."""
@@ -121,6 +127,10 @@ def recommendations(context: Answering, request: messages.RecommendRequest) -> J
     order: dict[str, Any] = {} if request.order is None else {"order": request.order}
     who = _somebody(recommender, request.user, request.ratings)
     users = [who.user] if request.users is None else request.users
+    rules = None if request.rules is False else context.rules
+    if request.rules:
+        table = None if context.rules is None else context.rules.items
+        rules = Rules(table, **request.rules.model_dump())
     found = who.recommender.recommend(
         users,
         request.n,
@@ -128,6 +138,7 @@ def recommendations(context: Answering, request: messages.RecommendRequest) -> J
         exclude=request.exclude or None,
         exclude_seen=request.exclude_seen,
         engine=engine,
+        rules=rules,
         **order,
     )
     named = [
@@ -139,6 +150,7 @@ def recommendations(context: Answering, request: messages.RecommendRequest) -> J
         {
             "items": [{"item": item, "rating": rating} for item, _, rating in best],
             "unseen": not _has_ratings(Somebody(who.recommender, user)),
+            **({} if rules is None else {"unmet": rules.unmet([one.item for one in best])}),
         }
         for user, best in zip(users, found, strict=True)
     ]
@@ -210,6 +222,33 @@ def _somebody(
     return Somebody(recommender.only_newcomers(table), table.user_ids.tolist()[0])
 
 
+@_route(
+    "/ratings",
+    messages.NewRatingsRequest,
+    messages.NewRatingsResponse,
+    further=(507,),
+    repeatable=False,
+)
+def new_ratings(context: Answering, request: messages.NewRatingsRequest) -> JsonObject:
+    """Take new ratings, which are on the disk when the request is answered.
+
+    About a second later they are in the answers of the server.
+    """
+    values = context.model.recommender.values_
+    rows = [NewRating(*one) for one in (row.model_dump().values() for row in request.ratings)]
+    outside = [row for row in rows if not values[0] <= row.rating <= values[-1]]
+    if outside:
+        raise InputError(
+            f"{outside[0].rating:g} is outside the ratings of this model, {values[0]:g} to "
+            f"{values[-1]:g}"
+        )
+    if context.log is None:
+        raise InputError("this server takes no ratings")
+    context.log.append(rows)
+    context.metrics.add("ratings_received_total", len(rows))
+    return {"accepted": len(rows)}
+
+
 def _unknown(recommender: Recommender, items: Sequence[Any]) -> list[Any]:
     """Return the items that the model does not know, each once."""
     if not items:
@@ -238,9 +277,11 @@ def health(model_file: ModelFile, metrics: Metrics) -> JsonObject:
         "status": "ok" if model_file.problem is None else "degraded",
         "model": current.name,
         "model_hash": current.digest,
+        "model_version": current.version,
         "users": len(recommender.users_),
         "items": len(recommender.items_),
         "ratings": len(recommender.table_.users),
+        "ratings_applied": current.applied,
         "loaded": current.loaded.isoformat(timespec="seconds"),
         "reloads": model_file.reloads,
         "problem": model_file.problem,
@@ -272,9 +313,11 @@ def examples(recommender: Recommender) -> dict[str, JsonObject]:
     """Return a request per route, with ids that the model has."""
     user, item = recommender.users_.ids[:1].tolist(), recommender.items_.ids[:1].tolist()
     pair = {"user": user[0] if user else 1, "item": item[0] if item else 1}
+    rated = {**pair, "rating": float(recommender.values_[-1])}
     return {
         "/predict": {"pairs": [pair]},
         "/recommend": {"user": pair["user"], "n": 5},
         "/explain": pair,
         "/similar": {"item": pair["item"], "n": 5},
+        "/ratings": {"ratings": [rated]},
     }

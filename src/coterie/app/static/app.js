@@ -313,13 +313,12 @@
       const index = [...document.querySelectorAll(".frontier .hit")].indexOf(mark);
       range.value = range.dataset.order.split(",").indexOf(String(index));
       for (const name of ["input", "change"]) range.dispatchEvent(new Event(name, { bubbles: true }));
-    } else if (mark && byId("members")) {
-      const tip = mark.dataset.tip || mark.querySelector("title")?.textContent || "";
-      const found = tip.match(/block (\d+)/);
-      if (found) fill(`/explore/block/${found[1]}`, "members");
     }
     if (event.target.closest("#news button")) redraw(true);
   });
+
+  // A block, or a node of one, was chosen in the interactive drawing.
+  document.addEventListener("coterie:block", (event) => byId("members") && fill(`/explore/block/${event.detail}`, "members"));
 
   let pause = 0;
   document.addEventListener("input", (event) => {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ from coterie.base.errors import InputError
 from coterie.cli.session import Session
 from coterie.data.column_roles import id_column
 from coterie.data.ids import IdLookup
-from coterie.data.table import ReadOptions, read_id_list, read_table
-
-_CONDITION = re.compile(r"(?P<column>.+?)\s*(?P<sign>!=|>=|<=|=)\s*(?P<value>.*)", re.DOTALL)
+from coterie.data.table import read_id_list
+from coterie.recommend.item_table import ItemTable
 
 
 def read_ids(path: Path, known: IdLookup) -> list[str]:
@@ -73,7 +71,7 @@ def allowed_items(
                 f"the model does not know {len(unknown):,} of the {len(ids):,} candidates: {some}"
             )
     if features is not None:
-        chosen = items_with(features, conditions)
+        chosen = ItemTable.of(features).with_all(conditions)
         ids = chosen if ids is None else [id_ for id_ in ids if id_ in set(chosen)]
     if ids is None:
         return None
@@ -84,57 +82,3 @@ def allowed_items(
             f"no item of the model satisfies {' and '.join(conditions)}", path=features
         )
     return found
-
-
-def items_with(path: Path, conditions: list[str]) -> list[str]:
-    """Return the ids of the items whose features satisfy all conditions."""
-    table = read_table(path, ReadOptions(header=True))
-    columns = table.columns()
-    tests = [_parsed(condition, list(columns), path) for condition in conditions]
-    ids = columns[list(columns)[id_column(table.header or []) or 0]]
-    return [
-        str(id_).strip()
-        for row, id_ in enumerate(ids)
-        if all(_holds(str(columns[name][row]), sign, value) for name, sign, value in tests)
-    ]
-
-
-def _parsed(condition: str, header: list[str], path: Path) -> tuple[str, str, str]:
-    """Return column, sign and value of a condition."""
-    match = _CONDITION.fullmatch(condition.strip())
-    if match is None:
-        raise InputError(
-            f"the condition {condition!r} is not understood",
-            remedy="write COLUMN=VALUE, COLUMN!=VALUE, COLUMN>=NUMBER or COLUMN<=NUMBER",
-        )
-    column, sign, value = match["column"].strip(), match["sign"], match["value"].strip()
-    if column not in header:
-        raise InputError(
-            f"there is no column {column!r}", path=path, remedy=f"use one of {', '.join(header)}"
-        )
-    if sign in (">=", "<=") and _number(value) is None:
-        raise InputError(f"{value!r} in {condition!r} is not a number")
-    return column, sign, value
-
-
-def _holds(cell: str, sign: str, value: str) -> bool:
-    """Return whether a cell satisfies a condition; a cell that is not a number is in no range.
-
-    >>> _holds("Comedy|Drama", "=", "Drama"), _holds("1994", ">=", "1990"), _holds("", "<=", "5")
-    (True, True, False)
-    """
-    if sign in ("=", "!="):
-        return (value in [part.strip() for part in cell.split("|")]) == (sign == "=")
-    number, limit = _number(cell), float(value)
-    if number is None:
-        return False
-    return number >= limit if sign == ">=" else number <= limit
-
-
-def _number(text: str) -> float | None:
-    """Return a finite number, or None."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if abs(value) < float("inf") else None

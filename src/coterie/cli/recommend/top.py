@@ -19,6 +19,7 @@ from coterie.cli.session import Session, command, stopwatch
 
 if TYPE_CHECKING:
     from coterie.recommend.recommender import Recommender
+    from coterie.recommend.rules import Rules
 
 _NEW_USER = "new user"  # the id of the user of --ratings, if --user is not given
 
@@ -31,6 +32,7 @@ class RankingArguments(TypedDict):
     exclude: list[str] | None
     exclude_seen: bool
     rng: int
+    rules: Rules | None
 
 
 @command(reads=TEXT, answers=True)
@@ -49,6 +51,7 @@ def run(
     ratings: str | None = None,
     titles: Path | None = None,
     rated: bool = False,
+    rules: Path | None = None,
 ) -> JsonObject:
     """Rank items for a user, or for all users.
 
@@ -69,6 +72,7 @@ def run(
             "no user given",
             remedy="add --user ID, --ratings FILE with ratings of a new user, or --users all",
         )
+    declared = _read_rules(rules, rated)  # errors come before the work
     recommender = load_model(model)
     title_of = load_titles(session, titles, recommender.items_.ids)
     choice: RankingArguments = {
@@ -77,6 +81,7 @@ def run(
         "exclude": None,
         "exclude_seen": not rated,
         "rng": session.seed,  # of the draws of --order explore
+        "rules": declared,
     }
     if candidates or exclude or items or where:
         from coterie.cli.recommend.item_lists import allowed_items, items_to_exclude
@@ -96,6 +101,7 @@ def run(
     with session.engine() as engine:
         found = recommender.recommend(who, n, engine=engine, **choice)
     rows = [item_row(best.item, title_of, rating=best.rating, score=best.score) for best in found]
+    unmet = [] if declared is None else declared.unmet([best.item for best in found])
     if out is not None:
         _write(out, [(who, found)], title_of)
     if rows:
@@ -107,9 +113,26 @@ def run(
             else "no item is left to recommend: those that the options allow have been rated "
             "already; --rated includes them"
         )
+    for lack in unmet:
+        session.say(f"no more items are left for a quota: {lack}")
     written = "" if out is None else f"; table: {out}"
     session.summary = f"{len(rows):,} items for {who}, ordered by {order}{written}"
-    return {"user": who, "order": order, "items": rows}
+    told = {} if declared is None else {"unmet": unmet}
+    return {"user": who, "order": order, "items": rows, **told}
+
+
+def _read_rules(path: Path | None, rated: bool) -> Rules | None:
+    """Return the rules of a file."""
+    if path is None:
+        return None
+    from coterie.recommend.rules import Rules
+
+    rules = Rules.from_file(path)
+    if rules.seen is not None and rated:
+        raise InputError(
+            f"seen = {rules.seen!r} and --rated exclude each other", path=path, remedy="use one"
+        )
+    return rules
 
 
 def _known_users(session: Session, recommender: Recommender, path: str) -> list[Any]:
@@ -152,7 +175,14 @@ def _write_lists(
         taken = seconds()
     rows = _write(out, lists, titles)
     session.show(f"{rows:,} rows for {len(lists):,} users in {out} ({taken:.1f} s)")
+    told = {}
+    if choice["rules"] is not None:
+        check = choice["rules"].unmet
+        told["unmet"] = sum(bool(check([best.item for best in found])) for _, found in lists)
+        if told["unmet"]:
+            session.say(f"for {told['unmet']:,} users no more items are left for a quota")
     return {
+        **told,
         "users": len(lists),
         "rows": rows,
         "order": choice["order"],

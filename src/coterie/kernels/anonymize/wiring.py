@@ -23,6 +23,7 @@ from coterie.kernels.numba.random import below, stream, uniform
 _TRIES = 20000  # edges tried per pair of stubs that found no partner on the ring …
 _EXACT_TRIES = 6000  # … of which the first ones must keep the block pair
 _OPEN_TRIES = 400  # edges tried per pair of stubs that no block matters to
+_HOPELESS = 100  # pairs of stubs in a row without a possible edge
 
 
 class Ring(NamedTuple):
@@ -230,21 +231,23 @@ def repair(ring, source, target, wired, open_u, open_v, expected, cells, key):
     An edge (a, b) with b in v's block is replaced by (a, v) and (u, b): degrees and edges per
     block pair stay exact. A hub may have more stubs for a block than the block has members. Then
     any edge (a, b) is used if u's block has edges to b's and v's block to a's: degrees stay exact,
-    block pairs nearly.
+    block pairs nearly. After `_HOPELESS` misses in a row, which only degrees that no graph has
+    give, a stub is tried less often, so that the time stays bounded.
     """
     m = wired
     table = new_table(len(source))
     for e in range(m):
         insert(table, pair_key(source[e], target[e]))
     state = stream(key, 2)
-    given_up = 0
+    given_up = misses = 0
     for e in range(len(open_u)):
         u, v = open_u[e], open_v[e]
         joined = False
+        most = _TRIES if misses < _HOPELESS else _OPEN_TRIES
         if u >= 0 and v >= 0:
             joined = join_pair(u, v, source, target, m, table, cells)
             tries = 0
-            while not joined and tries < _TRIES and m > 0:
+            while not joined and tries < most and m > 0:
                 tries += 1
                 state, other = below(state, m)
                 state, coin = uniform(state)
@@ -277,8 +280,10 @@ def repair(ring, source, target, wired, open_u, open_v, expected, cells, key):
                     count_in_cell(cells, a, b, 1)
         if joined:
             m += 1
+            misses = 0
         else:
             given_up += 1
+            misses += 1
     return m, given_up
 
 

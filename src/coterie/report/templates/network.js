@@ -36,7 +36,7 @@
       this.showBlocks(!this.hasNodes || (data.nodes > 20000 && this.levels[0].links));
       this.colours();
       new ResizeObserver(() => this.resize()).observe(this.canvas);
-      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.colours(); this.changed(); });
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.colours(); this.changed(true); });
       this.resize();
     }
 
@@ -167,7 +167,7 @@
         make("span", `swatch n${style % COLOURS}${style >= COLOURS ? " hollow" : ""}${own?.ordered ? " ordered" : ""}`, undefined, made);
         made.append(` ${name}`);
       }
-      if (!own && level.sizes.length > MOST_LEGEND) make("span", "", `and ${level.sizes.length - MOST_LEGEND} smaller blocks`, this.key);
+      if (!own && level.sizes.length > MOST_LEGEND) make("span", "", `and ${level.sizes.length - MOST_LEGEND} more blocks`, this.key);
       this.rows();
     }
 
@@ -188,6 +188,11 @@
         make("b", "", level.names[b], this.about);
         this.about.append(`: ${count(level.sizes[b], "node")}${level.inside ? `, ${count(level.inside[b], "edge")} inside` : ""}. `);
         if (this.blocks && this.hasNodes) this.button(this.open.has(b) ? "Close the block" : "Open the block", () => this.toggle(b), this.about);
+      }
+      const block = what?.node !== undefined ? this.levels[0].of[what.node] : this.level ? undefined : what?.block;
+      if (block !== undefined) { // the application lists its nodes
+        const detail = this.levels[0].numbers[block];
+        this.place.dispatchEvent(new CustomEvent("coterie:block", { bubbles: true, detail }));
       }
       if (what) this.button("Clear", () => this.choose(null), this.about);
       this.rows();
